@@ -1,0 +1,155 @@
+package buffers
+
+import (
+	"fmt"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+)
+
+// Size classes are the powers of two from MinChunk to MaxChunk.
+const (
+	// MinChunk is the smallest Chunk in bytes: parked messages of a few
+	// dozen bytes cost this much and no more.
+	MinChunk = 256
+	// MaxChunk is the largest Chunk in bytes: one read of a busy connection.
+	// Larger reads win nothing on loopback and fall out of the cache.
+	MaxChunk = 256 << 10
+
+	minShift = 8
+	classes  = 11
+)
+
+var (
+	pools [classes]sync.Pool
+	inUse atomic.Int64
+	held  atomic.Int64
+)
+
+// A Chunk is counted memory. Its bytes may be written only by the one who got
+// it, and only where no Slice has been handed out.
+type Chunk struct {
+	refs  atomic.Int32
+	class uint8
+	b     []byte
+}
+
+// GetChunk returns a Chunk of at least size bytes with one reference. Sizes
+// above MaxChunk get memory of their own that is not pooled.
+func GetChunk(size int) *Chunk {
+	class := classOf(size)
+	if class >= classes {
+		c := &Chunk{class: classes, b: make([]byte, size)}
+		c.refs.Store(1)
+		inUse.Add(int64(size))
+		held.Add(1)
+		return c
+	}
+	c, _ := pools[class].Get().(*Chunk)
+	if c == nil {
+		c = &Chunk{class: uint8(class), b: make([]byte, MinChunk<<class)}
+	}
+	c.refs.Store(1)
+	inUse.Add(int64(len(c.b)))
+	held.Add(1)
+	return c
+}
+
+func classOf(size int) int {
+	if size <= MinChunk {
+		return 0
+	}
+	return bits.Len(uint(size-1)) - minShift
+}
+
+// Bytes is the whole memory of the Chunk. It is valid while a reference is held.
+func (c *Chunk) Bytes() []byte { return c.b }
+
+// Size is the number of bytes that the Chunk occupies.
+func (c *Chunk) Size() int { return len(c.b) }
+
+// Retain adds n references.
+func (c *Chunk) Retain(n int32) { c.refs.Add(n) }
+
+// Release gives n references back.
+func (c *Chunk) Release(n int32) {
+	switch left := c.refs.Add(-n); {
+	case left > 0:
+	case left < 0:
+		panic(fmt.Sprintf("BUG: chunk of %d bytes released more often than retained (%d)", len(c.b), left))
+	default:
+		inUse.Add(-int64(len(c.b)))
+		held.Add(-1)
+		poison(c.b)
+		if c.class < classes {
+			pools[c.class].Put(c)
+		}
+	}
+}
+
+// Slice returns a reference to bytes [from, to). It borrows the Chunk's count:
+// the caller has retained it for the Slice.
+func (c *Chunk) Slice(from, to int) Slice {
+	return Slice{c: c, off: uint32(from), end: uint32(to)}
+}
+
+// InUse is the number of bytes in Chunks that are referenced by somebody.
+func InUse() int64 { return inUse.Load() }
+
+// Outstanding is the number of Chunks that are referenced by somebody.
+func Outstanding() int64 { return held.Load() }
+
+// A Slice is a reference to a part of a Chunk. The zero Slice is empty and
+// holds nothing.
+type Slice struct {
+	c        *Chunk
+	off, end uint32
+}
+
+// Bytes is valid while the reference is held. Nobody may write to it.
+func (s Slice) Bytes() []byte {
+	if s.c == nil {
+		return nil
+	}
+	return s.c.b[s.off:s.end:s.end]
+}
+
+// Len is the number of bytes referred to.
+func (s Slice) Len() int { return int(s.end - s.off) }
+
+// Retain adds n references to the bytes.
+func (s Slice) Retain(n int32) {
+	if s.c != nil && n != 0 {
+		s.c.Retain(n)
+	}
+}
+
+// Release gives one reference back.
+func (s Slice) Release() {
+	if s.c != nil {
+		s.c.Release(1)
+	}
+}
+
+// Part refers to bytes [from, to) of s without a reference of its own.
+func (s Slice) Part(from, to int) Slice {
+	return Slice{c: s.c, off: s.off + uint32(from), end: s.off + uint32(to)}
+}
+
+// Compact takes s and returns a Slice of the same bytes that does not pin much
+// more memory than it needs: where s keeps a far larger Chunk alive, the bytes
+// are copied to one of their own. It is called when bytes begin to wait.
+func (s Slice) Compact() Slice {
+	n := s.Len()
+	if s.c == nil || n*CompactRatio >= len(s.c.b) || len(s.c.b) == MinChunk {
+		return s
+	}
+	c := GetChunk(n)
+	copy(c.b, s.Bytes())
+	s.Release()
+	return c.Slice(0, n)
+}
+
+// CompactRatio is the largest factor by which waiting bytes may pin memory:
+// a Slice of less than 1/CompactRatio of its Chunk is copied before it waits.
+const CompactRatio = 4

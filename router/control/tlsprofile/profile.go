@@ -1,0 +1,91 @@
+package tlsprofile
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"sync/atomic"
+
+	"github.com/rs/zerolog"
+)
+
+// Profile is a live sslProfile. It is safe for concurrent use.
+type Profile struct {
+	spec    Spec
+	log     zerolog.Logger
+	current atomic.Pointer[material]
+}
+
+// New reads the files of spec. The error joins one *SpecError for each
+// attribute that is wrong.
+func New(spec Spec, log zerolog.Logger) (*Profile, error) {
+	m, problems := load(spec)
+	if len(problems) > 0 {
+		return nil, joined(problems)
+	}
+	p := &Profile{spec: spec, log: log.With().Str("sslProfile", spec.Name).Logger()}
+	p.current.Store(m)
+	return p, nil
+}
+
+// Check reports what New would find wrong.
+func Check(spec Spec) []*SpecError {
+	_, problems := load(spec)
+	return problems
+}
+
+// Name returns the name of the profile.
+func (p *Profile) Name() string { return p.spec.Name }
+
+// Reload reads the files again. If any cannot be used the profile keeps what
+// it has.
+func (p *Profile) Reload() error {
+	m, problems := load(p.spec)
+	if len(problems) > 0 {
+		return joined(problems)
+	}
+	p.current.Store(m)
+	return nil
+}
+
+// Server returns the configuration for a listener. A client certificate is
+// demanded, and verified against the profile's CAs, if requireClientCert is
+// true, which is when saslMechanisms contains EXTERNAL.
+func (p *Profile) Server(requireClientCert bool) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		// Everything is decided per handshake, so that a reload takes effect.
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			return p.current.Load().server(requireClientCert), nil
+		},
+	}
+}
+
+// Client returns the configuration for one connection of a connector to the
+// host serverName. The chain is always verified, the name of the host only if
+// verifyHostname is true. Ask again for each connection: that is what makes a
+// reload take effect.
+func (p *Profile) Client(serverName string, verifyHostname bool) *tls.Config {
+	return p.current.Load().client(serverName, verifyHostname)
+}
+
+// Watch reloads the profile after its files change, until ctx is done. It logs
+// what it does and returns only ctx's error or one that kept it from watching.
+func (p *Profile) Watch(ctx context.Context) error { return watch(ctx, p) }
+
+// Identity returns the user identity of a peer from its verified certificate,
+// or "" if it has none.
+func (p *Profile) Identity(state tls.ConnectionState) string {
+	if len(state.PeerCertificates) == 0 {
+		return ""
+	}
+	return p.current.Load().identity(state.PeerCertificates[0])
+}
+
+func joined(problems []*SpecError) error {
+	errs := make([]error, len(problems))
+	for i, p := range problems {
+		errs[i] = p
+	}
+	return errors.Join(errs...)
+}

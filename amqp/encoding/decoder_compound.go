@@ -310,18 +310,24 @@ func (d *Decoder) SymbolArray() ([]amqp.Symbol, error) {
 		d.pos = start
 		return nil, d.errorf("array of symbols expected, found array of %s", codeName(body.elem))
 	}
-	// Each symbol takes at least a byte of the input, so count is bounded by it.
-	symbols := make([]amqp.Symbol, 0, count)
+	symbols, err := body.symbols(count)
+	if err != nil {
+		d.pos = start
+	}
+	return symbols, err
+}
+
+// symbols reads count symbols and no more.
+func (d *Decoder) symbols(count int) ([]amqp.Symbol, error) {
+	symbols := make([]amqp.Symbol, 0, min(count, firstElements))
 	for range count {
-		s, err := body.Symbol()
+		s, err := d.Symbol()
 		if err != nil {
-			d.pos = start
 			return nil, err
 		}
 		symbols = append(symbols, amqp.Symbol(s))
 	}
-	if err := body.End(); err != nil {
-		d.pos = start
+	if err := d.End(); err != nil {
 		return nil, err
 	}
 	return symbols, nil

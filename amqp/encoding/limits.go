@@ -7,7 +7,7 @@ type Limits struct {
 	Bytes    int // encoded bytes of one variable-width or compound value; more is a decode-error
 }
 
-// DefaultLimits are wide enough for anything the standard defines and for management answers, which are the largest
+// DefaultLimits are the limits of NewDecoder; read them, do not set them. They are wide enough for anything the standard defines and for management answers, which are the largest
 // compound values seen. Recursion costs about 200 bytes of stack per level. Elements of lists, maps and most arrays take
 // at least a byte each, so the frame size already bounds them; the limit matters for decoders over larger inputs.
 var DefaultLimits = Limits{

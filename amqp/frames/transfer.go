@@ -17,7 +17,7 @@ type Transfer struct {
 	DeliveryID            amqp.DeliveryNumber
 	HasDeliveryID         bool   // absent only in continuation frames
 	DeliveryTag           []byte // borrowed
-	HasDeliveryTag        bool   // a tag may be empty
+	HasDeliveryTag        bool   // without it DeliveryTag is not written; a tag may be empty
 	MessageFormat         uint32
 	HasMessageFormat      bool
 	Settled               bool
@@ -31,33 +31,126 @@ type Transfer struct {
 	Batchable             bool
 }
 
+// fields returns the number of the last field that is not absent.
+func (f *Transfer) fields() int {
+	switch {
+	case f.Batchable:
+		return 11
+	case f.Aborted:
+		return 10
+	case f.Resume:
+		return 9
+	case f.State.Kind != messaging.StateNone:
+		return 8
+	case f.HasReceiverSettleMode:
+		return 7
+	case f.More:
+		return 6
+	case f.Settled || f.HasSettled:
+		return 5
+	case f.HasMessageFormat:
+		return 4
+	case f.HasDeliveryTag:
+		return 3
+	case f.HasDeliveryID:
+		return 2
+	}
+	return 1
+}
+
 // Append appends the performative.
 func (f *Transfer) Append(b []byte) []byte {
-	w := encoding.BeginComposite(b, encoding.DescTransfer)
-	w.Uint(f.Handle, true)
-	w.Uint(uint32(f.DeliveryID), f.HasDeliveryID)
-	if f.HasDeliveryTag && f.DeliveryTag == nil {
-		w.Binary([]byte{})
-	} else {
-		w.Binary(f.DeliveryTag)
+	n := f.fields()
+	b = append(b, 0x00, 0x53, encoding.DescTransfer)
+	b, m := encoding.BeginList(b)
+	b = encoding.AppendUint(b, f.Handle)
+	if n >= 2 {
+		b = appendOptional(b, uint32(f.DeliveryID), f.HasDeliveryID)
 	}
-	w.Uint(f.MessageFormat, f.HasMessageFormat)
-	w.Bool(f.Settled, f.HasSettled || f.Settled)
-	w.Flag(f.More)
-	w.Ubyte(uint8(f.ReceiverSettleMode), f.HasReceiverSettleMode)
-	if f.State.Kind != messaging.StateNone {
-		w.Value(func(b []byte) []byte { return messaging.AppendDeliveryState(b, f.State) })
-	} else {
-		w.Raw(nil)
+	if n >= 3 {
+		if f.HasDeliveryTag {
+			b = encoding.AppendBinary(b, f.DeliveryTag)
+		} else {
+			b = append(b, 0x40)
+		}
 	}
-	w.Flag(f.Resume)
-	w.Flag(f.Aborted)
-	w.Flag(f.Batchable)
-	return w.End()
+	if n >= 4 {
+		b = appendOptional(b, f.MessageFormat, f.HasMessageFormat)
+	}
+	if n >= 5 {
+		switch {
+		case f.Settled:
+			b = append(b, 0x41)
+		case f.HasSettled:
+			b = append(b, 0x42)
+		default:
+			b = append(b, 0x40)
+		}
+	}
+	if n >= 6 {
+		b = appendFlag(b, f.More)
+	}
+	if n >= 7 {
+		if f.HasReceiverSettleMode {
+			b = append(b, 0x50, byte(f.ReceiverSettleMode))
+		} else {
+			b = append(b, 0x40)
+		}
+		if n >= 8 {
+			b = messaging.AppendDeliveryState(b, f.State)
+		}
+		if n >= 9 {
+			b = appendFlag(b, f.Resume)
+		}
+		if n >= 10 {
+			b = appendFlag(b, f.Aborted)
+		}
+		if n >= 11 {
+			b = appendFlag(b, f.Batchable)
+		}
+	}
+	return encoding.EndList(b, m, n)
 }
 
 // Decode sets f from a frame body. The payload is what follows the performative: a part of the message, possibly empty.
 func (f *Transfer) Decode(body []byte) (payload []byte, err error) {
+	if payload, ok := f.decodeFast(body); ok {
+		return payload, nil
+	}
+	return f.decodeSlow(body)
+}
+
+func (f *Transfer) decodeFast(body []byte) (payload []byte, ok bool) {
+	*f = Transfer{}
+	c, payload := fastList(body, encoding.DescTransfer)
+	if c.bad || c.n > 11 {
+		return nil, false
+	}
+	f.Handle, ok = c.uint()
+	if !ok {
+		return nil, false
+	}
+	id, has := c.uint()
+	f.DeliveryID, f.HasDeliveryID = amqp.DeliveryNumber(id), has
+	f.DeliveryTag, f.HasDeliveryTag = c.tag()
+	f.MessageFormat, f.HasMessageFormat = c.uint()
+	f.Settled, f.HasSettled = c.bool()
+	f.More, _ = c.bool()
+	if c.n > 0 {
+		// The mode is rare: only its absence is fast.
+		if len(c.b) == 0 || c.b[0] != 0x40 {
+			return nil, false
+		}
+		c.b, c.n = c.b[1:], c.n-1
+		f.State = c.state()
+		f.Resume, _ = c.bool()
+		f.Aborted, _ = c.bool()
+		f.Batchable, _ = c.bool()
+	}
+	return payload, c.done()
+}
+
+func (f *Transfer) decodeSlow(body []byte) (payload []byte, err error) {
 	*f = Transfer{}
 	r, rest, err := openFields(body, PerformativeTransfer, 11)
 	if err != nil {
@@ -104,7 +197,7 @@ func (f *Transfer) Decode(body []byte) (payload []byte, err error) {
 func TransferOverhead(f *Transfer) int {
 	const fixed = HeaderSize + 3 + 9 + // frame header, descriptor, list header
 		5*3 + // handle, delivery-id, message-format
-		2 + // delivery-tag without content
+		5 + // delivery-tag without content
 		2 + // rcv-settle-mode
 		4 + // state without content
 		5 // settled, more, resume, aborted, batchable
@@ -115,7 +208,7 @@ func TransferOverhead(f *Transfer) int {
 // caller appends, or writes after it. The size in the header includes that payload.
 func AppendTransferFrame(b []byte, channel uint16, f *Transfer, payloadLen int) []byte {
 	start := len(b)
-	b = f.Append(appendHeader(b, 0, TypeAMQP, channel))
+	b = f.Append(append(b, 0, 0, 0, 0, 2, TypeAMQP, byte(channel>>8), byte(channel)))
 	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start+payloadLen))
 	return b
 }

@@ -19,7 +19,8 @@ type Config struct {
 	SSLProfiles []SSLProfile
 	Addresses   []Address
 	Logs        []Log
-	Warnings    Problems // what does not keep the router from running
+	LogLevels   *logging.Mask // for all modules, whatever Logs says; nil: not overridden
+	Warnings    Problems      // what does not keep the router from running
 }
 
 // Position is a place in a file. Line and Column count from 1; Column counts

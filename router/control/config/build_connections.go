@@ -1,0 +1,189 @@
+package config
+
+import (
+	"net"
+	"strconv"
+	"strings"
+
+	"sluice/router/control/auth"
+	"sluice/router/control/schema"
+)
+
+// Limits of AMQP and of the peers that we replace.
+const (
+	minFrameSize        = 512   // §2.7.1: every peer must take frames of this size
+	maxSessions         = 32768 // what "0" and more than this mean
+	defaultLinkCapacity = 250   // what "0" and no value mean
+)
+
+// limits reads what listeners and connectors have in common.
+func (b *builder) limits(e *entity) Limits {
+	l := Limits{
+		MaxFrameSize:     uint32(max(e.num("maxFrameSize", 0), minFrameSize)),
+		MaxSessions:      int(e.num("maxSessions", 0)),
+		MaxSessionFrames: uint32(e.num("maxSessionFrames", 0)),
+		MaxLinks:         uint32(e.num("maxLinks", 0)),
+		LinkCapacity:     int(e.num("linkCapacity", 0)),
+		SessionBytes:     e.num("sessionBytes", 0),
+		LinkBytes:        e.num("linkBytes", 0),
+		OutgoingHigh:     e.num("outgoingHighBytes", 0),
+		OutgoingLow:      e.num("outgoingLowBytes", 0),
+		UnboundBytes:     e.num("unboundBytes", 0),
+		MaxMessageSize:   uint64(e.num("maxMessageSize", 0)),
+		IdleTimeout:      seconds(e, "idleTimeoutSeconds"),
+		StripAnnotations: oneOf[Strip](e, "stripAnnotations"),
+		Trace:            e.yes("trace"),
+	}
+	if l.MaxSessions == 0 || l.MaxSessions > maxSessions {
+		l.MaxSessions = maxSessions
+	}
+	if l.LinkCapacity == 0 {
+		l.LinkCapacity = defaultLinkCapacity
+	}
+	if g := e.get("maxFrameSize"); g != nil && g.num < minFrameSize {
+		b.warn(g.value.pos, "maxFrameSize %d is raised to %d, the least that AMQP allows", g.num, minFrameSize)
+	}
+	b.checkMarks(e, "outgoingLowBytes", "outgoingHighBytes")
+	return l
+}
+
+// checkMarks reports a low mark that is not below its high mark.
+func (b *builder) checkMarks(e *entity, low, high string) {
+	if e.num(low, 0) < e.num(high, 0) {
+		return
+	}
+	// Blame the one that was given.
+	name := low
+	if e.given[low] == nil {
+		name = high
+	}
+	b.mistake(e.posOf(name), "a low mark below the high mark", "", "%s is %s and %s is %s",
+		low, schema.FormatBytes(e.num(low, 0)), high, schema.FormatBytes(e.num(high, 0)))
+}
+
+func (b *builder) addListener(e *entity) {
+	l := Listener{
+		Limits:           b.limits(e),
+		Pos:              e.pos,
+		Name:             e.text("name"),
+		Host:             strings.Trim(e.text("host"), "[]"),
+		Port:             e.text("port"),
+		Family:           e.text("socketAddressFamily"),
+		Role:             b.role(e),
+		Cost:             int(e.num("cost", 1)),
+		SSLProfile:       e.text("sslProfile"),
+		SASLMechanisms:   b.mechanisms(e),
+		SASLUsersFile:    e.text("saslUsersFile"),
+		AuthenticatePeer: e.yes("authenticatePeer"),
+		RequireEncrypted: e.yes("requireEncryption"),
+		RequireSSL:       e.yes("requireSsl"),
+		HandshakeTimeout: seconds(e, "initialHandshakeTimeoutSeconds"),
+		FailoverURLs:     b.failoverURLs(e),
+		OpenProperties:   properties(e),
+		AllowInsecure:    e.yes("allowInsecure"),
+		HTTP:             e.yes("http") || e.text("httpRootDir") != "",
+		HTTPRootDir:      e.text("httpRootDir"),
+		Healthz:          e.yes("healthz"),
+		Metrics:          e.yes("metrics"),
+		WebSockets:       e.yes("websockets"),
+	}
+	b.checkPort(e)
+	b.checkProfile(e)
+	b.checkUsersFile(e)
+	b.checkListenerSecurity(e, &l)
+	b.config.Listeners = append(b.config.Listeners, l)
+}
+
+func (b *builder) addConnector(e *entity) {
+	c := Connector{
+		Limits:         b.limits(e),
+		Pos:            e.pos,
+		Name:           e.text("name"),
+		Host:           strings.Trim(e.text("host"), "[]"),
+		Port:           e.text("port"),
+		Family:         e.text("protocolFamily"),
+		Role:           b.role(e),
+		Cost:           int(e.num("cost", 1)),
+		SSLProfile:     e.text("sslProfile"),
+		VerifyHostname: e.yes("verifyHostname"),
+		SASLMechanisms: b.mechanisms(e),
+		SASLUsername:   e.text("saslUsername"),
+		SASLPassword:   b.password(e, "saslPassword", auth.PasswordForms{}),
+		OpenProperties: properties(e),
+		AllowInsecure:  e.yes("allowInsecure"),
+	}
+	b.checkPort(e)
+	b.checkProfile(e)
+	b.config.Connectors = append(b.config.Connectors, c)
+}
+
+// role reads a role and refuses those that join routers.
+func (b *builder) role(e *entity) Role {
+	role := oneOf[Role](e, "role")
+	if role == RoleInterRouter || role == RoleEdge {
+		b.mistake(e.posOf("role"), "normal or route-container", "", "role %s joins routers: %s", role, noMesh)
+	}
+	return role
+}
+
+// properties reads openProperties.
+func properties(e *entity) map[string]any {
+	g := e.get("openProperties")
+	if g == nil || len(g.value.attrs) == 0 {
+		return nil
+	}
+	return g.value.plain().(map[string]any)
+}
+
+// failoverURLs reads a comma list of [scheme://]host[:port].
+func (b *builder) failoverURLs(e *entity) []string {
+	g := e.get("failoverUrls")
+	if g == nil {
+		return nil
+	}
+	var urls []string
+	for _, item := range strings.Split(g.text, ",") {
+		item = strings.TrimSpace(item)
+		if item == "" {
+			continue
+		}
+		host := item
+		if _, rest, ok := strings.Cut(item, "://"); ok {
+			host = rest
+		}
+		if h, port, err := net.SplitHostPort(host); err == nil {
+			host = h
+			if !validPort(port) {
+				b.mistake(g.value.pos, "a number from 0 to 65535, or the name of a service", "", "%s of failover item %s is no port", quoted(port), quoted(item))
+				continue
+			}
+		}
+		if host == "" {
+			b.mistake(g.value.pos, "[scheme://]host[:port]", "", "failover item %s has no host", quoted(item))
+			continue
+		}
+		urls = append(urls, item)
+	}
+	return urls
+}
+
+func (b *builder) checkPort(e *entity) {
+	if port := e.text("port"); !validPort(port) {
+		b.mistake(e.posOf("port"), "a number from 0 to 65535, or the name of a service", schema.Nearest(port, []string{"amqp", "amqps", "http", "https"}),
+			"%s is no port", quoted(port))
+	}
+}
+
+func validPort(port string) bool {
+	if n, err := strconv.Atoi(port); err == nil {
+		return n >= 0 && n <= 65535
+	}
+	if dialPort(port) != port {
+		return true
+	}
+	if port == "" || strings.ContainsAny(port, " \t/") {
+		return false
+	}
+	_, err := net.LookupPort("tcp", port)
+	return err == nil
+}

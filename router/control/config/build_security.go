@@ -1,0 +1,200 @@
+package config
+
+import (
+	"errors"
+	"net"
+	"os"
+	"strings"
+
+	"sluice/router/control/auth"
+	"sluice/router/control/schema"
+	"sluice/router/control/tlsprofile"
+)
+
+// saslSupported are the mechanisms that sluice speaks; saslKnown are others
+// that existing configurations name.
+var (
+	saslSupported = []string{"ANONYMOUS", "PLAIN", "EXTERNAL"}
+	saslKnown     = []string{"SCRAM-SHA-1", "SCRAM-SHA-256", "SCRAM-SHA-512", "DIGEST-MD5", "CRAM-MD5", "LOGIN", "GSSAPI",
+		"GSS-SPNEGO", "XOAUTH2", "OAUTHBEARER", "SCRAM-SHA-1-PLUS", "SCRAM-SHA-256-PLUS"}
+)
+
+// mechanisms reads saslMechanisms. Mechanisms that are only known are dropped
+// with a warning, unless nothing would be left.
+func (b *builder) mechanisms(e *entity) []string {
+	g := e.get("saslMechanisms")
+	if g == nil {
+		return nil
+	}
+	var names []string
+	dropped := 0
+	for _, word := range strings.FieldsFunc(g.text, func(c rune) bool { return c == ' ' || c == '\t' || c == ',' }) {
+		name := strings.ToUpper(word)
+		switch {
+		case contains(names, name):
+		case contains(saslSupported, name):
+			names = append(names, name)
+		case contains(saslKnown, name):
+			b.warn(g.value.pos, "SASL mechanism %s is not supported yet: it is not offered", name)
+			dropped++
+		default:
+			b.mistake(g.value.pos, "some of "+strings.Join(saslSupported, ", "),
+				schema.Nearest(word, append(append([]string{}, saslSupported...), saslKnown...)),
+				"unknown SASL mechanism %s", quoted(word))
+			return names
+		}
+	}
+	if len(names) == 0 && dropped > 0 {
+		b.mistake(g.value.pos, "some of "+strings.Join(saslSupported, ", "), "", "none of the SASL mechanisms is supported yet")
+	}
+	return names
+}
+
+// password reads and resolves a password attribute.
+func (b *builder) password(e *entity, name string, forms auth.PasswordForms) auth.Secret {
+	g := e.get(name)
+	if g == nil || g.text == "" {
+		return ""
+	}
+	secret, plain, err := auth.ResolvePassword(g.text, forms)
+	if err != nil {
+		b.mistake(g.value.pos, "", "", "%s: %s", name, fileReason(err))
+	}
+	if plain {
+		b.warn(g.value.pos, "it is unsafe to provide plain text passwords in the configuration; use env:NAME or file:PATH")
+	}
+	return secret
+}
+
+// fileReason is an error of the system with the file it is about.
+func fileReason(err error) string {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return "cannot " + path.Op + " " + path.Path + ": " + path.Err.Error()
+	}
+	return err.Error()
+}
+
+func (b *builder) addSSLProfile(e *entity) {
+	p := SSLProfile{
+		Pos: e.pos,
+		Spec: tlsprofile.Spec{
+			Name:               e.text("name"),
+			CACertFile:         e.text("caCertFile"),
+			CertFile:           e.text("certFile"),
+			PrivateKeyFile:     e.text("privateKeyFile"),
+			Password:           e.text("password"),
+			Protocols:          e.text("protocols"),
+			Ciphers:            e.text("ciphers"),
+			UIDFormat:          e.text("uidFormat"),
+			UIDNameMappingFile: e.text("uidNameMappingFile"),
+		},
+	}
+	if p.Password == "" && e.text("passwordFile") != "" {
+		p.Password = "file:" + e.text("passwordFile")
+	}
+	if p.Name == "" && e.given["name"] == nil {
+		b.mistake(e.pos, "name: STRING", "", "sslProfile has no name: nothing can refer to it")
+	}
+	passwordBad := false
+	for _, problem := range tlsprofile.Check(p.Spec) {
+		passwordBad = passwordBad || problem.Attribute == "password"
+		b.mistake(e.posOf(problem.Attribute), "", "", "%s: %s", problem.Attribute, fileReason(problem.Err))
+	}
+	if e.text("password") != "" && !passwordBad {
+		b.password(e, "password", auth.PasswordForms{Literal: true}) // for its warning
+	}
+	b.config.SSLProfiles = append(b.config.SSLProfiles, p)
+}
+
+// reference is a use of an sslProfile, checked when all are known.
+type reference struct {
+	entity *entity
+	server bool
+}
+
+func (b *builder) checkProfile(e *entity) {
+	if e.get("sslProfile") != nil {
+		b.profiles = append(b.profiles, reference{e, e.schema.Name == "listener"})
+	}
+}
+
+// checkProfiles reports references to profiles that are not there, and
+// listeners whose profile has no certificate.
+func (b *builder) checkProfiles() {
+	var names []string
+	for _, p := range b.config.SSLProfiles {
+		names = append(names, p.Name)
+	}
+	for _, ref := range b.profiles {
+		name, pos := ref.entity.text("sslProfile"), ref.entity.posOf("sslProfile")
+		found := false
+		for i := range b.config.SSLProfiles {
+			p := &b.config.SSLProfiles[i]
+			if p.Name != name || found {
+				continue
+			}
+			found = true
+			if ref.server && p.CertFile == "" {
+				b.mistake(pos, "certFile and privateKeyFile in it", "", "sslProfile %s has no certificate for a listener", quoted(name))
+			}
+			mechanisms := strings.ToUpper(ref.entity.text("saslMechanisms"))
+			if ref.server && strings.Contains(mechanisms, "EXTERNAL") && p.CACertFile == "" {
+				b.warn(pos, "sslProfile %s has no caCertFile: clients are trusted that any authority of the system has certified", quoted(name))
+			}
+		}
+		if !found {
+			expected := "the name of an sslProfile; there is none"
+			if len(names) > 0 {
+				expected = "one of " + strings.Join(names, ", ")
+			}
+			b.mistake(pos, expected, schema.Nearest(name, names), "there is no sslProfile %s", quoted(name))
+		}
+	}
+}
+
+func (b *builder) checkUsersFile(e *entity) {
+	g := e.get("saslUsersFile")
+	if g == nil || g.text == "" {
+		return
+	}
+	if _, err := auth.LoadUsers(g.text); err != nil {
+		b.mistake(g.value.pos, "", "", "saslUsersFile: %s", fileReason(err))
+	}
+}
+
+// checkListenerSecurity reports doors that nobody can pass, and warns of those
+// that everybody can.
+func (b *builder) checkListenerSecurity(e *entity, l *Listener) {
+	noTLS := e.text("sslProfile") == ""
+	if l.RequireSSL && noTLS {
+		b.mistake(e.posOf("requireSsl"), "an sslProfile", "", "requireSsl without sslProfile: nobody could connect")
+	}
+	if l.RequireEncrypted && !l.RequireSSL && noTLS {
+		b.mistake(e.posOf("requireEncryption"), "an sslProfile", "", "requireEncryption without sslProfile: nobody could connect")
+	}
+	external, plain := contains(l.SASLMechanisms, "EXTERNAL"), contains(l.SASLMechanisms, "PLAIN")
+	if external && noTLS {
+		b.warn(e.posOf("saslMechanisms"), "EXTERNAL without sslProfile: it is not offered, because there are no client certificates")
+	}
+	if plain && l.SASLUsersFile == "" && !l.HTTP {
+		b.warn(e.posOf("saslMechanisms"), "PLAIN without saslUsersFile: it is not offered, because there are no users")
+	}
+	canProve := external && !noTLS || l.SASLUsersFile != "" && (plain || len(l.SASLMechanisms) == 0) || l.HTTP && !noTLS
+	if l.AuthenticatePeer && !canProve && e.text("saslPlugin") == "" {
+		b.mistake(e.posOf("authenticatePeer"), "a saslUsersFile for PLAIN, or an sslProfile and saslMechanisms: EXTERNAL", "",
+			"authenticatePeer, but no way to authenticate: nobody could connect")
+	}
+	if !l.AuthenticatePeer && !l.AllowInsecure && !l.HTTP && !loopback(l.Host) && !(external && !noTLS && l.RequireSSL) {
+		b.warn(l.Pos, "LISTENER %s IS OPEN TO EVERYONE who can reach it: it is not on loopback and does not authenticate peers; set authenticatePeer: yes, or allowInsecure: yes if this is intended",
+			net.JoinHostPort(l.Host, l.Port))
+	}
+}
+
+// loopback reports whether only this machine can connect to host.
+func loopback(host string) bool {
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback()
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}

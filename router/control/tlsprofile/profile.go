@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 )
@@ -14,6 +16,8 @@ type Profile struct {
 	spec    Spec
 	log     zerolog.Logger
 	current atomic.Pointer[material]
+
+	lastError string // that Watch logged; belongs to it
 }
 
 // New reads the files of spec. The error joins one *SpecError for each
@@ -24,7 +28,7 @@ func New(spec Spec, log zerolog.Logger) (*Profile, error) {
 		return nil, joined(problems)
 	}
 	p := &Profile{spec: spec, log: log.With().Str("sslProfile", spec.Name).Logger()}
-	p.current.Store(m)
+	p.use(m)
 	return p, nil
 }
 
@@ -40,12 +44,28 @@ func (p *Profile) Name() string { return p.spec.Name }
 // Reload reads the files again. If any cannot be used the profile keeps what
 // it has.
 func (p *Profile) Reload() error {
+	_, err := p.reload()
+	return err
+}
+
+func (p *Profile) reload() (changed bool, err error) {
 	m, problems := load(p.spec)
 	if len(problems) > 0 {
-		return joined(problems)
+		return false, fmt.Errorf("sslProfile %s: %w", p.spec.Name, joined(problems))
 	}
+	if m.digest == p.current.Load().digest {
+		return false, nil
+	}
+	p.use(m)
+	return true, nil
+}
+
+// use puts m in force.
+func (p *Profile) use(m *material) {
 	p.current.Store(m)
-	return nil
+	if end, soon := m.ends(time.Now()); soon {
+		p.log.Warn().Time("notAfter", end).Msg("the certificate of sslProfile ends soon, or has ended")
+	}
 }
 
 // Server returns the configuration for a listener. A client certificate is
@@ -56,7 +76,11 @@ func (p *Profile) Server(requireClientCert bool) *tls.Config {
 		MinVersion: tls.VersionTLS12,
 		// Everything is decided per handshake, so that a reload takes effect.
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			return p.current.Load().server(requireClientCert), nil
+			m := p.current.Load()
+			if requireClientCert {
+				return m.mutual, nil
+			}
+			return m.open, nil
 		},
 	}
 }

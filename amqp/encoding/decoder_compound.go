@@ -21,6 +21,7 @@ func (d *Decoder) List() (count int, body Decoder, err error) {
 	case codeList0, codeList8, codeList32:
 		count, body, err = d.compound(c)
 	default:
+		d.pos = start
 		err = d.mismatch("list", c)
 	}
 	if err != nil {
@@ -41,6 +42,7 @@ func (d *Decoder) Map() (count int, body Decoder, err error) {
 	case codeMap8, codeMap32:
 		count, body, err = d.compound(c)
 	default:
+		d.pos = start
 		err = d.mismatch("map", c)
 	}
 	if err != nil {
@@ -112,6 +114,7 @@ func (d *Decoder) Array() (count int, body Decoder, err error) {
 	case codeArray8, codeArray32:
 		count, body, _, err = d.array(c)
 	default:
+		d.pos = start
 		err = d.mismatch("array", c)
 	}
 	if err != nil {

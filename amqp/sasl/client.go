@@ -24,7 +24,8 @@ type Credentials struct {
 type Client struct {
 	creds     Credentials
 	mechanism string // chosen by HandleMechanisms
-	answered  bool   // the initial response, or the answer to the one challenge, was sent
+	response  []byte // all that the mechanism has to say
+	answered  bool   // response was sent a second time
 }
 
 // NewClient returns a Client with the given credentials.
@@ -66,7 +67,7 @@ func (c *Client) HandleMechanisms(f *frames.SASLMechanisms) (*frames.SASLInit, e
 	init := &frames.SASLInit{}
 	switch {
 	case usable(MechanismExternal, noExternal):
-		init.InitialResponse = []byte(c.creds.AuthzID)
+		init.InitialResponse = []byte(c.creds.AuthzID) // empty, but present
 	case usable(MechanismPlain, noPlain):
 		init.InitialResponse = []byte(c.creds.AuthzID + "\x00" + c.creds.User + "\x00" + c.creds.Password)
 	case usable(MechanismAnonymous, ""):
@@ -79,17 +80,19 @@ func (c *Client) HandleMechanisms(f *frames.SASLMechanisms) (*frames.SASLInit, e
 		return nil, fmt.Errorf("sasl: no usable mechanism among %v%s", f.Mechanisms, why)
 	}
 	init.Mechanism = amqp.Symbol(c.mechanism)
+	c.response = init.InitialResponse
 	return init, nil
 }
 
 // HandleChallenge answers sasl-challenge. The mechanisms at hand say all in the initial response, so a challenge that is
-// not empty is an error. An empty one is answered by nothing new: some servers send it for EXTERNAL.
+// not empty is an error. An empty one comes from servers that take an empty initial response for none, or overlook it
+// (BC-79), and is answered by the same again, once.
 func (c *Client) HandleChallenge(f *frames.SASLChallenge) (*frames.SASLResponse, error) {
 	if c.mechanism == "" || c.answered || len(f.Challenge) != 0 {
 		return nil, fmt.Errorf("sasl: unexpected challenge of %d bytes for mechanism %q", len(f.Challenge), c.mechanism)
 	}
 	c.answered = true
-	return &frames.SASLResponse{Response: []byte{}}, nil
+	return &frames.SASLResponse{Response: c.response}, nil
 }
 
 // OutcomeError is the outcome of an exchange that failed.

@@ -54,7 +54,8 @@ func (m *Plain) verify(message []byte) ([]byte, *Result, error) {
 
 func splitPlain(message []byte) (authzid, authcid, password string, ok bool) {
 	parts := bytes.Split(message, []byte{0})
-	if len(parts) != 3 || len(parts[1]) == 0 || !utf8.Valid(message) {
+	// RFC 4616 §2: authcid and passwd have at least one character each.
+	if len(parts) != 3 || len(parts[1]) == 0 || len(parts[2]) == 0 || !utf8.Valid(message) {
 		return "", "", "", false
 	}
 	return string(parts[0]), string(parts[1]), string(parts[2]), true

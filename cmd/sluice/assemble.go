@@ -1,0 +1,23 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"sluice/router/control/config"
+	"sluice/router/control/logging"
+)
+
+// process is what run does with a router.
+type process interface {
+	// Run blocks until ctx is done and the router has shut down in order.
+	Run(ctx context.Context) error
+	// Reload puts a new configuration in force and says what of it needs a
+	// restart.
+	Reload(*config.Config) []string
+}
+
+// assemble makes a router.
+var assemble = func(*config.Config, *logging.Logs) (process, error) {
+	return nil, errors.New("this build has no router")
+}

@@ -1,0 +1,102 @@
+// Sluice is an AMQP 1.0 message router: it moves messages between clients,
+// brokers and other routers by address, without storing them.
+//
+//	sluice run                       a router with the default configuration
+//	sluice run -c router.conf        with an existing qdrouterd.conf, or .yaml, .json
+//	sluice check router.conf         every mistake of a configuration, and what it would run
+//	sluice send queue "hello"        send a message
+//	sluice receive queue --count 1   receive it
+//	sluice bench                     how fast it is from here
+//
+// The exit status is 0 if all went well, 1 if the command failed, 2 if it was
+// used wrongly, 3 if the connection could not be made or was lost, and 4 if
+// messages were lost, not accepted, or did not arrive in time.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sluice/router/control/schema"
+)
+
+func main() { os.Exit(sluice(os.Args, os.Stdout, os.Stderr)) }
+
+// sluice runs a command line and returns the exit status.
+func sluice(args []string, stdout, stderr io.Writer) int {
+	app := newApp(stdout, stderr)
+	args = flagsFirst(app, args)
+	err := app.RunContext(context.Background(), args)
+	if err == nil {
+		return exitOK
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintf(stderr, "sluice: %s\n", text)
+	}
+	return statusOf(err)
+}
+
+func newApp(stdout, stderr io.Writer) *cli.App {
+	return &cli.App{
+		Name:  "sluice",
+		Usage: "AMQP 1.0 message router",
+		Description: "Exit status: 0 all went well, 1 the command failed, 2 wrong usage, 3 no connection,\n" +
+			"4 messages were lost, not accepted, or late. \"sluice COMMAND --help\" has examples.",
+		Writer:          stdout,
+		ErrWriter:       stderr,
+		HideVersion:     true,
+		HideHelpCommand: true,
+		ExitErrHandler:  func(*cli.Context, error) {}, // main does it
+		OnUsageError:    usageError,
+		Commands: []*cli.Command{
+			runCommand(), checkCommand(), sendCommand(), receiveCommand(), benchCommand(), versionCommand(),
+		},
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 0 {
+				return unknownCommand(c.App, c.Args().First())
+			}
+			return cli.ShowAppHelp(c)
+		},
+	}
+}
+
+func unknownCommand(app *cli.App, name string) error {
+	var names []string
+	for _, c := range app.Commands {
+		names = append(names, c.Name)
+	}
+	if near := schema.Nearest(name, names); near != "" {
+		return usagef("unknown command %q; did you mean %s?", name, near)
+	}
+	return usagef("unknown command %q; expected one of %s", name, strings.Join(names, ", "))
+}
+
+// usageError replaces the default, which prints the whole help after every
+// slip.
+func usageError(c *cli.Context, err error, _ bool) error {
+	text := err.Error()
+	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+		name = strings.TrimLeft(name, "-")
+		var known []string
+		for _, f := range flagsOf(c) {
+			known = append(known, f.Names()...)
+		}
+		if near := schema.Nearest(name, known); near != "" {
+			return usagef("unknown option --%s; did you mean --%s?", name, near)
+		}
+		return usagef("unknown option --%s; see \"sluice %s --help\"", name, c.Command.Name)
+	}
+	return usagef("%s", text)
+}
+
+func flagsOf(c *cli.Context) []cli.Flag {
+	if c.Command != nil && len(c.Command.Flags) > 0 {
+		return c.Command.Flags
+	}
+	return c.App.Flags
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/rs/zerolog"
+	"github.com/urfave/cli/v2"
+
+	"sluice/router/control/config"
+	"sluice/router/control/logging"
+)
+
+func runCommand() *cli.Command {
+	return &cli.Command{
+		Name:         "run",
+		Usage:        "run a router",
+		OnUsageError: usageError,
+		Description: "Without --config: a standalone router named after the host, for this machine only,\n" +
+			"with AMQP on 127.0.0.1:5672 and HTTP (health, metrics) on 127.0.0.1:8672.\n\n" +
+			"A configuration with any mistake does not start; all of them are printed. The log\n" +
+			"line \"router ready\" and /readyz say when it is up.\n\n" +
+			"SIGTERM and SIGINT shut down in order, a second one at once. SIGHUP reloads the\n" +
+			"configuration and certificates; changed certificate files are noticed without it.\n\n" +
+			"Examples:\n" +
+			"   sluice run\n" +
+			"   sluice run --listen 0.0.0.0:5672 --id gateway\n" +
+			"   sluice run -c /etc/qpid-dispatch/qdrouterd.conf\n" +
+			"   sluice run -c base.conf -c site.yaml --log-level debug+ --log-format json",
+		Flags: append([]cli.Flag{
+			&cli.StringSliceFlag{Name: "config", Aliases: []string{"c"}, Usage: "read `FILE` (.conf, .yaml or .json; repeatable)"},
+			&cli.StringFlag{Name: "log-format", Value: "console", Usage: "console or json"},
+			&cli.StringFlag{Name: "pprof", Usage: "serve Go profiles on `HOST:PORT`, which must be on loopback"},
+		}, overrideFlags()...),
+		Action: run,
+	}
+}
+
+func run(c *cli.Context) error {
+	if c.NArg() > 0 {
+		return usagef("run takes no arguments, found %q; a configuration is given with -c FILE", c.Args().First())
+	}
+	format, err := logFormat(c.String("log-format"))
+	if err != nil {
+		return err
+	}
+	files, overrides := c.StringSlice("config"), overridesOf(c)
+	cfg, problems := loadConfig(files, overrides)
+	if len(problems) > 0 {
+		for _, p := range problems {
+			fmt.Fprintln(c.App.ErrWriter, p)
+		}
+		return &statusError{exitFailed, fmt.Errorf("not started: %d mistake(s) in the configuration", len(problems))}
+	}
+	logs := logging.New(logging.Options{
+		Format: format, UTC: cfg.Router.TimestampsInUTC, Color: isTerminal(c.App.ErrWriter),
+		Stderr: c.App.ErrWriter, Stdout: c.App.Writer, Levels: cfg.LogLevels,
+	})
+	defer logs.Close()
+	if err := logs.Apply(cfg.LogSettings()); err != nil {
+		return err
+	}
+	log := logs.Logger(logging.Router)
+	warnAbout(&log, cfg)
+	limitMemory(&log, cfg)
+
+	ctx, stop := context.WithCancel(c.Context)
+	defer stop()
+	if addr := c.String("pprof"); addr != "" {
+		if err := serveProfiles(ctx, addr, &log); err != nil {
+			return err
+		}
+	}
+	router, err := assemble(cfg, logs)
+	if err != nil {
+		return err
+	}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	done := make(chan error, 1)
+	go func() { done <- router.Run(ctx) }()
+	stopping := false
+	for {
+		select {
+		case err := <-done:
+			return err
+		case s := <-signals:
+			switch {
+			case s == syscall.SIGHUP:
+				reload(files, overrides, router, logs)
+			case stopping:
+				log.Warn().Stringer("signal", s).Msg("second signal: ending at once")
+				return quietly(128 + int(s.(syscall.Signal)))
+			default:
+				log.Info().Stringer("signal", s).Dur("deadline", cfg.Router.ShutdownTimeout).Msg("shutting down")
+				stopping = true
+				stop()
+			}
+		}
+	}
+}
+
+// reload loads the configuration again. With a mistake in it everything stays
+// as it is.
+func reload(files []string, overrides config.Overrides, router process, logs *logging.Logs) {
+	log := logs.Logger(logging.Router)
+	cfg, problems := loadConfig(files, overrides)
+	if len(problems) > 0 {
+		for _, p := range problems {
+			log.Error().Msg(p.String())
+		}
+		log.Error().Int("mistakes", len(problems)).Msg("configuration not reloaded: the old one stays in force")
+		return
+	}
+	warnAbout(&log, cfg)
+	if err := logs.Apply(cfg.LogSettings()); err != nil {
+		log.Error().Err(err).Msg("log settings not reloaded")
+	}
+	for _, unchanged := range router.Reload(cfg) {
+		log.Warn().Msg("needs a restart: " + unchanged)
+	}
+	logging.Notice(&log).Msg("configuration reloaded")
+}
+
+func warnAbout(log *zerolog.Logger, cfg *config.Config) {
+	for _, p := range cfg.Warnings {
+		text := strings.TrimPrefix(strings.Replace(p.String(), ": warning: ", ": ", 1), "warning: ")
+		log.Warn().Msg(text)
+	}
+}
+
+func logFormat(name string) (logging.Format, error) {
+	switch name {
+	case "console":
+		return logging.Console, nil
+	case "json":
+		return logging.JSON, nil
+	}
+	return 0, usagef("--log-format %s is not known; expected console or json", name)
+}
+
+// isTerminal reports whether w is a terminal that a person looks at.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -100,6 +100,9 @@ func FuzzSections(f *testing.F) {
 		}
 		d = encoding.NewDecoder(b)
 		to, ok, toErr := PropertiesTo(b)
+		if slow, slowOK, slowErr := slowTo(b); !bytes.Equal(to, slow) || ok != slowOK || (toErr == nil) != (slowErr == nil) {
+			t.Fatalf("PropertiesTo = %q, %v, %v; slowTo = %q, %v, %v", to, ok, toErr, slow, slowOK, slowErr)
+		}
 		p, err := DecodeProperties(&d)
 		if err != nil {
 			return

@@ -3,6 +3,7 @@ package messaging
 import (
 	"encoding/binary"
 	"errors"
+	"unicode/utf8"
 
 	"sluice/amqp"
 	"sluice/amqp/encoding"
@@ -193,8 +194,16 @@ func sectionEnd(b []byte, s Section, p int) (int, error) {
 	return start + int(size), nil
 }
 
-// PropertiesTo returns the field to of a properties section, borrowed; ok is false when it is absent.
+// PropertiesTo returns the field to of a properties section, borrowed; ok is false when it is absent. The fields behind it
+// are not looked at.
 func PropertiesTo(section []byte) (to []byte, ok bool, err error) {
+	if to, ok, sure := fastTo(section); sure {
+		return to, ok, nil
+	}
+	return slowTo(section)
+}
+
+func slowTo(section []byte) (to []byte, ok bool, err error) {
 	d := encoding.NewDecoder(section)
 	f, err := decodeTerminus(&d, "properties", encoding.DescProperties, propertiesFields)
 	if err != nil {
@@ -213,9 +222,64 @@ func PropertiesTo(section []byte) (to []byte, ok bool, err error) {
 		}
 		ok = true
 	}
-	// The fields behind are not looked at, so this is not Finish, which would find them.
+	// Not Finish alone, which would find the fields behind.
 	if f.Failed() {
 		return nil, false, f.Finish()
 	}
 	return to, ok, nil
+}
+
+// fastTo is PropertiesTo for the encodings that are in use, since anonymous senders make a router ask for each message.
+// sure is false when something is unusual or wrong, which slowTo then finds out.
+func fastTo(b []byte) (to []byte, ok, sure bool) {
+	if len(b) < 6 || b[0] != 0x00 || b[1] != 0x53 || b[2] != encoding.DescProperties {
+		return nil, false, false
+	}
+	var count int
+	switch {
+	case b[3] == 0xc0 && int(b[4]) <= len(b)-5 && b[4] >= 1:
+		count, b = int(b[5]), b[6:5+int(b[4])]
+	case b[3] == 0xd0 && len(b) >= 12:
+		size := binary.BigEndian.Uint32(b[4:])
+		if size < 4 || uint64(size) > uint64(len(b)-8) || binary.BigEndian.Uint32(b[8:]) > propertiesFields {
+			return nil, false, false
+		}
+		count, b = int(b[11]), b[12:8+size]
+	default:
+		return nil, false, false
+	}
+	if count < 3 || count > propertiesFields || count > len(b) {
+		return nil, false, false
+	}
+	// message-id and user-id: of any length up to 255, of any of their types.
+	for range 2 {
+		if len(b) < 2 {
+			return nil, false, false
+		}
+		n := 0
+		switch b[0] {
+		case 0x40, 0x44:
+			n = 1
+		case 0x53:
+			n = 2
+		case 0x80:
+			n = 9
+		case 0x98:
+			n = 17
+		case 0xa0, 0xa1:
+			n = 2 + int(b[1])
+		}
+		if n == 0 || n >= len(b) {
+			return nil, false, false
+		}
+		b = b[n:]
+	}
+	switch {
+	case b[0] == 0x40:
+		return nil, false, true
+	case b[0] == 0xa1 && len(b) >= 2 && int(b[1]) <= len(b)-2:
+		to = b[2 : 2+int(b[1]) : 2+int(b[1])]
+		return to, true, utf8.Valid(to)
+	}
+	return nil, false, false
 }

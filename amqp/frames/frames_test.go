@@ -239,7 +239,8 @@ func frameBodies(t testing.TB, path string) (bodies [][]byte) {
 	return bodies
 }
 
-// Every frame that two real routers exchanged is decoded, and survives being written by us.
+// testdata/captures are the bytes that two real routers exchanged on loopback, qdrouterd 1.19 and skrouterd: every frame of
+// it is decoded, and survives being written by us.
 func TestCaptures(t *testing.T) {
 	paths, err := filepath.Glob("testdata/captures/*.bin")
 	if err != nil || len(paths) == 0 {
@@ -275,6 +276,51 @@ func TestCaptures(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %v", filepath.Base(path), seen)
+	}
+}
+
+// The messages in them are scanned and decoded whole, and come out as they were, but for wider encodings than ours.
+func TestCapturedMessages(t *testing.T) {
+	for _, name := range []string{"interior-pair.A-to-B", "interior-pair.B-to-A", "edge-uplink.A-to-E", "edge-uplink.E-to-A"} {
+		n := 0
+		for _, body := range frameBodies(t, "testdata/captures/"+name+".bin") {
+			var f Transfer
+			payload, err := f.Decode(body)
+			if err != nil || f.More || !f.HasDeliveryID || len(payload) == 0 {
+				continue
+			}
+			n++
+			e, err := messaging.Scan(payload, messaging.SectionProperties)
+			if err != nil {
+				t.Errorf("%s: % x: %v", name, payload, err)
+				continue
+			}
+			m, err := messaging.DecodeMessage(payload)
+			if err != nil {
+				t.Errorf("%s: % x: %v", name, payload, err)
+				continue
+			}
+			if (e.Header.Len() > 0) != (m.Header != nil) || (e.Properties.Len() > 0) != (m.Properties != nil) ||
+				(e.MessageAnnotations.Len() > 0) != (m.MessageAnnotations != nil) {
+				t.Errorf("%s: Scan %+v, DecodeMessage %+v", name, e, m)
+			}
+			if e.Properties.Len() > 0 {
+				to, ok, err := messaging.PropertiesTo(e.Properties.Of(payload))
+				if err != nil || ok != m.Properties.HasTo || string(to) != m.Properties.To {
+					t.Errorf("%s: to %q, %v, %v, want %q", name, to, ok, err, m.Properties.To)
+				}
+			}
+			wire, err := m.Append(nil)
+			if err != nil || len(wire) > len(payload) {
+				t.Errorf("%s: %d bytes became %d, %v", name, len(payload), len(wire), err)
+			}
+			if again, err := messaging.DecodeMessage(wire); err != nil || !cmp.Equal(m, again) {
+				t.Errorf("%s: %v\n%s", name, err, cmp.Diff(m, again))
+			}
+		}
+		if n == 0 {
+			t.Errorf("%s: no message", name)
+		}
 	}
 }
 

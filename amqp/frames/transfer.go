@@ -208,7 +208,7 @@ func TransferOverhead(f *Transfer) int {
 // caller appends, or writes after it. The size in the header includes that payload.
 func AppendTransferFrame(b []byte, channel uint16, f *Transfer, payloadLen int) []byte {
 	start := len(b)
-	b = f.Append(append(b, 0, 0, 0, 0, 2, TypeAMQP, byte(channel>>8), byte(channel)))
+	b = f.Append(appendHeader(b, 0, TypeAMQP, channel))
 	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start+payloadLen))
 	return b
 }

@@ -1,0 +1,91 @@
+package web
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/rs/zerolog"
+)
+
+// Options say what a server offers.
+type Options struct {
+	Healthz, Metrics bool
+	// Ready returns "" when the router serves, or what it waits for.
+	Ready func() string
+	// Snapshot returns what the router measures.
+	Snapshot func() Snapshot
+	Log      zerolog.Logger
+}
+
+// Handler returns the resources.
+func Handler(o Options) http.Handler {
+	mux := http.NewServeMux()
+	if o.Healthz {
+		mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			io.WriteString(w, "OK\n")
+		})
+		mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			if why := o.Ready(); why != "" {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				io.WriteString(w, why+"\n")
+				return
+			}
+			io.WriteString(w, "OK\n")
+		})
+	}
+	if o.Metrics {
+		reg := prometheus.NewRegistry()
+		reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &collector{o.Snapshot})
+		mux.Handle("/metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
+	}
+	return mux
+}
+
+// Deadlines of HTTP requests: what is served is small, and nobody may hold a
+// connection by sending or reading slowly.
+const (
+	headerTimeout = 5 * time.Second
+	writeTimeout  = 30 * time.Second
+	idleTimeout   = 60 * time.Second
+)
+
+// Serve serves on l until ctx is done.
+func Serve(ctx context.Context, l net.Listener, tlsConfig func() *tls.Config, h http.Handler, log zerolog.Logger) error {
+	srv := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       headerTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    16 << 10,
+	}
+	if tlsConfig != nil {
+		l = tls.NewListener(l, &tls.Config{
+			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return tlsConfig(), nil },
+			GetCertificate:     func(h *tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("unreachable") },
+		})
+	}
+	stop := context.AfterFunc(ctx, func() {
+		sctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if srv.Shutdown(sctx) != nil {
+			srv.Close()
+		}
+	})
+	defer stop()
+	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		log.Error().Err(err).Msg("the HTTP listener failed")
+		return err
+	}
+	return nil
+}

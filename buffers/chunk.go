@@ -153,3 +153,6 @@ func (s Slice) Compact() Slice {
 // CompactRatio is the largest factor by which waiting bytes may pin memory:
 // a Slice of less than 1/CompactRatio of its Chunk is copied before it waits.
 const CompactRatio = 4
+
+// Sole tells whether the caller's reference is the only one.
+func (c *Chunk) Sole() bool { return c.refs.Load() == 1 }

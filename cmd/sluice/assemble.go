@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 
+	"sluice/router"
 	"sluice/router/control/config"
 	"sluice/router/control/logging"
 )
@@ -18,6 +18,6 @@ type process interface {
 }
 
 // assemble makes a router.
-var assemble = func(*config.Config, *logging.Logs) (process, error) {
-	return nil, errors.New("this build has no router")
+var assemble = func(cfg *config.Config, logs *logging.Logs) (process, error) {
+	return router.New(router.Options{Config: cfg, Logs: logs, Version: versionText()})
 }

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package driver
+
+import "net"
+
+func newWire(c net.Conn) wire { return streamWire{c} }

@@ -1,0 +1,128 @@
+package transport
+
+import (
+	"sluice/amqp"
+	"sluice/amqp/frames"
+	"sluice/buffers"
+)
+
+// incoming is the receiving half of a session: stage one of the pipeline.
+//
+// The incoming-window counts transfer frames (§2.5.6), whatever deliveries they
+// belong to and whether those are settled. A frame leaves the window when its
+// link pulls it. Frames that a held link has not pulled stay in its backlog and
+// are all that stage one holds, at most window × max-frame-size bytes.
+type incoming struct {
+	window         uint32              // frames that may wait here
+	nextIncomingID amqp.TransferNumber // of the next transfer
+	limit          amqp.TransferNumber // first transfer-id that has not been granted
+	waiting        uint32              // frames received and not pulled
+	nextDeliveryID amqp.DeliveryNumber
+	anyDelivery    bool  // nextDeliveryID is known
+	received       Table // incoming deliveries that are not settled
+	peerOutgoing   uint32
+}
+
+func (in *incoming) init(c *Conn) {
+	w := uint32(max(minWindow, c.cfg.SessionBytes/int(c.cfg.MaxFrameSize)))
+	if m := c.cfg.MaxSessionFrames; m != 0 {
+		w = min(w, m)
+	}
+	in.window = min(w, maxWindow)
+}
+
+func (in *incoming) begin(f *frames.Begin) {
+	in.nextIncomingID = f.NextOutgoingID
+	in.limit = in.nextIncomingID + amqp.TransferNumber(in.window)
+	in.peerOutgoing = f.OutgoingWindow
+}
+
+// Waiting is the number of frames in stage one.
+func (s *Session) Waiting() uint32 { return s.waiting }
+
+// Window is the incoming-window in frames when nothing waits.
+func (s *Session) Window() uint32 { return s.incoming.window }
+
+// Pulled takes n frames out of stage one and reopens the window when half of it
+// has been used: early enough that the peer need not stop, late enough that one
+// flow serves many frames.
+func (s *Session) Pulled(n uint32) {
+	s.waiting -= n
+	if left := uint32(s.limit.Sub(s.nextIncomingID)); s.incoming.window-s.waiting >= left+(s.incoming.window+1)/2 {
+		s.wantFlow()
+	}
+}
+
+// wantFlow has a flow of the session's own state sent with the next output.
+func (s *Session) wantFlow() {
+	if !s.flowDue {
+		s.flowDue = true
+		s.listFlow()
+	}
+}
+
+func (s *Session) listFlow() {
+	if !s.listedFlow && s.state == sessionMapped {
+		s.listedFlow = true
+		s.conn.flows = append(s.conn.flows, s)
+	}
+}
+
+func (s *Session) handleTransfer(t *frames.Transfer, chunk *buffers.Chunk, from, to int) error {
+	if s.state != sessionMapped {
+		return nil
+	}
+	if s.nextIncomingID == s.limit {
+		return sessionErrorf(amqp.CondWindowViolation, "transfer %d is beyond the incoming-window", s.nextIncomingID)
+	}
+	s.nextIncomingID++
+	s.waiting++
+	e := s.byRemote[amqp.RemoteHandle(t.Handle)]
+	if e == nil {
+		return sessionErrorf(amqp.CondUnattachedHandle, "transfer on handle %d, to which no link is attached", t.Handle)
+	}
+	if e.role != amqp.RoleReceiver {
+		return sessionErrorf(amqp.CondNotAllowed, "transfer on handle %d, on which the peer is the receiver", t.Handle)
+	}
+	if err := s.number(e, t); err != nil {
+		return err
+	}
+	if e.link == nil { // detached by us: §2.6.5, the rest is discarded
+		s.Pulled(1)
+		return nil
+	}
+	chunk.Retain(1)
+	err := e.link.(Receiving).Transfer(t, chunk.Slice(from, to))
+	return e.contain(err)
+}
+
+// number checks and completes the delivery-id of a transfer (§2.7.5): ids follow
+// one another across the links of a session, and are optional on continuations.
+func (s *Session) number(e *Endpoint, t *frames.Transfer) error {
+	e.first = !e.inDelivery
+	if e.inDelivery {
+		if t.HasDeliveryID && t.DeliveryID != e.deliveryID {
+			return sessionErrorf(amqp.CondInvalidField, "delivery-id %d in the middle of delivery %d", t.DeliveryID, e.deliveryID)
+		}
+		t.DeliveryID = e.deliveryID
+	} else {
+		switch {
+		case !t.HasDeliveryID:
+			return sessionErrorf(amqp.CondInvalidField, "the first transfer of a delivery has no delivery-id")
+		case !t.HasDeliveryTag:
+			return sessionErrorf(amqp.CondInvalidField, "the first transfer of delivery %d has no delivery-tag", t.DeliveryID)
+		case s.anyDelivery && t.DeliveryID != s.nextDeliveryID:
+			return sessionErrorf(amqp.CondInvalidField, "delivery-id %d where %d was expected", t.DeliveryID, s.nextDeliveryID)
+		}
+		e.deliveryID = t.DeliveryID
+		s.nextDeliveryID, s.anyDelivery = t.DeliveryID+1, true
+	}
+	e.inDelivery = t.More && !t.Aborted
+	return nil
+}
+
+// Received enters an incoming delivery that will need to be settled.
+func (s *Session) Received(id amqp.DeliveryNumber, u Unsettled) { s.received.Put(id, u) }
+
+// Unsettle forgets an incoming delivery.
+func (s *Session) Unsettle(id amqp.DeliveryNumber) { s.received.Remove(id) }

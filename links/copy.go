@@ -1,0 +1,191 @@
+package links
+
+import (
+	"sluice/amqp"
+	"sluice/amqp/messaging"
+	"sluice/amqp/transport"
+	"sluice/buffers"
+)
+
+// A Copy is a delivery on its way to one Sender. It is guarded by the lock of
+// the Sender's connection once it is in the Sender's queue.
+type Copy struct {
+	d      *Delivery
+	to     *Sender
+	id     amqp.DeliveryNumber // outgoing delivery-id
+	cursor buffers.Cursor
+
+	charged int64 // bytes charged to the Sender's budget; guarded by d.mu
+	dead    bool  // takes no more bytes; guarded by d.mu
+	encoded int64 // bytes of those that have gone into an output
+	sentAt  int64 // UnixNano of the first transfer
+
+	settled bool // sent settled: no outcome is expected
+	started bool // at least one transfer has been written
+	sent    bool // all transfers have been written
+	over    bool // an outcome is known, or the copy has been given up
+	keep    bool // bytes are kept so that the message can be sent again
+	multi   bool // one of several copies
+	early   bool // the receiver settled before all was sent
+}
+
+const (
+	postActive uint8 = iota
+	postSenderSettled
+	postRelease
+	postBound
+	postCredit
+	postGate
+	postDetach
+)
+
+// Delivery is what is copied.
+func (c *Copy) Delivery() *Delivery { return c.d }
+
+// Link implements transport.Unsettled.
+func (c *Copy) Link() transport.Link { return c.to }
+
+// HandlePost handles news from the sender's side.
+func (c *Copy) HandlePost(p *transport.Post) {
+	d := c.d
+	switch p.Kind {
+	case postSenderSettled:
+		if c.started && !c.settled && !c.over {
+			c.over = true
+			s := c.to.Session()
+			if c.sent {
+				s.Dispose(amqp.RoleSender, c.id, true, messaging.DeliveryState{})
+				s.Settled(c.id)
+				c.to.outcome(c, messaging.DeliveryState{})
+				c.finish()
+			} else {
+				c.settled, c.over = true, false // the remaining transfers say so
+				s.Settled(c.id)
+			}
+		}
+	}
+	d.Release()
+}
+
+// Disposed handles what the receiver says about the copy.
+func (c *Copy) Disposed(p *transport.Disposition) bool {
+	if c.over {
+		return true
+	}
+	state := p.State
+	if !p.Settled {
+		if !state.IsTerminal() {
+			return false
+		}
+		if c.d.from != nil && c.d.from.mode == amqp.ReceiverSettleSecond && !c.multi && !c.d.Settled() {
+			// The sender wants to settle second: it sees the outcome first.
+			c.d.Resolve(c.to.Conn(), false, state.Clone())
+			return false
+		}
+		// The receiver settles second: it is told so now (§2.6.12).
+		c.to.Session().Dispose(amqp.RoleSender, c.id, true, messaging.DeliveryState{})
+	}
+	if !state.IsTerminal() {
+		state = c.to.defaultOutcome
+	}
+	c.conclude(true, state)
+	return true
+}
+
+// conclude ends the copy with an outcome.
+func (c *Copy) conclude(settled bool, state messaging.DeliveryState) {
+	c.over = true
+	c.to.outcome(c, state)
+	c.resolve(settled, state)
+	if c.sent {
+		c.finish()
+		return
+	}
+	// The receiver has seen enough; the rest is not sent.
+	c.early = true
+	c.to.Session().Ready(c.to.Endpoint())
+}
+
+func (c *Copy) resolve(settled bool, state messaging.DeliveryState) {
+	if c.multi {
+		c.d.resolveOne(c.to.Conn(), state)
+		return
+	}
+	c.d.Resolve(c.to.Conn(), settled, state.Clone())
+}
+
+// Lost handles the end of the receiver's link or session: what was sent and not
+// settled has failed, unless the address keeps messages for another attempt.
+func (c *Copy) Lost() {
+	if c.over {
+		return
+	}
+	c.over = true
+	if c.keep && !c.d.Settled() {
+		if !c.sent {
+			c.stop()
+		}
+		c.to.concluded.Add(1)
+		d := c.d
+		c.keep = false
+		var start buffers.Cursor
+		d.Content.Detach(&start, true)
+		c.to.source.Kept(-d.Size())
+		d.unbound()
+		c.to.source.Retry(d, c.to.Conn())
+		return
+	}
+	state := messaging.Modified(true, false, nil)
+	c.to.outcome(c, state)
+	c.resolve(true, state)
+	if !c.sent {
+		c.stop()
+	}
+	c.finish()
+}
+
+// stop gives up the bytes that have not been sent.
+func (c *Copy) stop() {
+	if c.sent {
+		return
+	}
+	c.sent = true
+	c.d.mu.Lock()
+	left := c.charged - c.encoded
+	c.encoded = c.charged
+	c.dead = true
+	c.d.mu.Unlock()
+	c.d.Content.Detach(&c.cursor, false)
+	c.unsent()
+	c.to.credit(left)
+}
+
+// unsent records that the copy will write no more. With the last copy of a
+// message its bytes, and its place if it was sent settled, go back to the
+// incoming link.
+func (c *Copy) unsent() {
+	d := c.d
+	if d.unsent.Add(-1) != 0 {
+		return
+	}
+	n := int64(0)
+	if d.pre {
+		n = 1
+	}
+	d.from.passed(c.to.Conn(), n, d.counted.Swap(0))
+}
+
+// finish drops the copy. It is the last thing done to it.
+func (c *Copy) finish() {
+	if c.keep {
+		c.keep = false
+		var start buffers.Cursor
+		c.d.Content.Detach(&start, false)
+		c.to.source.Kept(-c.d.Size())
+	}
+	c.d.Release()
+}
+
+// Resolved implements transport.Unsettled. Copies are outgoing: outcomes come
+// from their peers and not from elsewhere.
+func (c *Copy) Resolved(*transport.Disposition) bool { return c.over }

@@ -1,0 +1,302 @@
+package links
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"sluice/amqp"
+	"sluice/amqp/messaging"
+	"sluice/amqp/transport"
+	"sluice/buffers"
+)
+
+// A Delivery is one message on its way through the router.
+type Delivery struct {
+	Content buffers.Content
+
+	// Set by the Receiver before the delivery is forwarded; constant then.
+	from     *Receiver
+	session  *transport.Session
+	id       amqp.DeliveryNumber // incoming delivery-id
+	format   uint32              // message-format
+	Priority uint8
+	Deadline int64  // UnixNano after which the message is of no use; 0 for never
+	Arrived  int64  // UnixNano
+	to       []byte // the address in its properties; with an anonymous terminus
+	strip    bool   // head replaces the beginning on every link
+	head     []byte // replaces the first skip bytes of the content, if not nil
+	skip     int
+	header   messaging.Header // as received; meaningful with hasHeader
+	headLen  int              // bytes of the header section in the content
+	whole    bool             // arrived in one frame
+	pre      bool             // sent settled
+
+	// Failures counts earlier attempts that failed, for the header's
+	// delivery-count. It is guarded by the address's lock.
+	Failures uint32
+	// Parked is the number of bytes that the address counts while the delivery
+	// waits. It is guarded likewise.
+	Parked int64
+
+	// Guarded by the lock of the sender's connection.
+	resolved bool // an outcome has been passed on; the rest is discarded
+	listed   bool // in the session's table of unsettled deliveries
+
+	// settled is set when the sender has settled or is gone: no outcome is
+	// wanted any more.
+	settled atomic.Bool
+
+	// counted is what the delivery adds to its link's count of bytes.
+	counted atomic.Int64
+
+	refs   atomic.Int32 // see release
+	unsent atomic.Int32 // copies that have not been written completely
+
+	mu      sync.Mutex // a leaf lock; guards the fields below
+	bound   bool       // destinations are known
+	rebound bool       // for not the first time
+	copies  []*Copy
+	tally   tally
+
+	one Copy // the copy of a message that goes one way
+}
+
+var deliveryPool = sync.Pool{New: func() any { return new(Delivery) }}
+
+func newDelivery(r *Receiver, id amqp.DeliveryNumber) *Delivery {
+	d := deliveryPool.Get().(*Delivery)
+	d.from, d.session, d.id = r, r.Session(), id
+	d.Priority = defaultPriority
+	d.refs.Store(1)
+	return d
+}
+
+// defaultPriority is that of messages that say none (§3.2.1).
+const defaultPriority = 4
+
+// retain adds a reference for a copy, or for the table of unsettled deliveries.
+func (d *Delivery) retain(n int32) { d.refs.Add(n) }
+
+// Release gives one reference back. With the last one the bytes are released
+// and the object is used again.
+func (d *Delivery) Release() {
+	if d.refs.Add(-1) != 0 {
+		return
+	}
+	d.Content.Discard()
+	if n := d.counted.Swap(0); n != 0 {
+		d.from.bytes.Add(-n)
+	}
+	d.reset()
+	deliveryPool.Put(d)
+}
+
+func (d *Delivery) reset() {
+	d.Content.Reset()
+	d.from, d.session = nil, nil
+	d.format, d.Deadline, d.Arrived = 0, 0, 0
+	d.head, d.skip, d.headLen = nil, 0, 0
+	d.header = messaging.Header{}
+	d.to, d.strip = d.to[:0], false
+	d.whole, d.pre, d.resolved, d.listed = false, false, false, false
+	d.bound, d.rebound = false, false
+	d.Failures, d.Parked = 0, 0
+	d.settled.Store(false)
+	d.unsent.Store(0)
+	for i, c := range d.copies {
+		if c.multi {
+			*c = Copy{}
+			copyPool.Put(c)
+		}
+		d.copies[i] = nil
+	}
+	d.copies = d.copies[:0]
+	d.tally = tally{}
+	d.one = Copy{}
+}
+
+// From is the link that the delivery arrived on.
+func (d *Delivery) From() *Receiver { return d.from }
+
+// Settled tells whether the sender wants no outcome: the message was sent
+// settled, or has been settled since, or its sender is gone.
+func (d *Delivery) Settled() bool { return d.settled.Load() }
+
+// Size is the number of bytes that have arrived so far.
+func (d *Delivery) Size() int64 { return d.Content.Size() }
+
+// Link implements transport.Unsettled.
+func (d *Delivery) Link() transport.Link { return d.from }
+
+// Disposed handles what the sender itself says: settling early frees the slot
+// (§2.7.6), and the receivers are told.
+func (d *Delivery) Disposed(p *transport.Disposition) bool {
+	if !p.Settled {
+		return false
+	}
+	d.abandon()
+	d.from.done(1)
+	d.Release()
+	return true
+}
+
+// Lost handles the end of the sender's link: outcomes have nowhere to go. A
+// message that arrived completely goes on.
+func (d *Delivery) Lost() {
+	d.settled.Store(true)
+	d.listed = false
+	d.from.done(1)
+	d.Release()
+}
+
+// abandon passes on that the sender has settled.
+func (d *Delivery) abandon() {
+	d.listed = false
+	if d.settled.Swap(true) {
+		return
+	}
+	d.mu.Lock()
+	copies := append([]*Copy(nil), d.copies...)
+	d.mu.Unlock()
+	for _, c := range copies {
+		d.retain(1) // for the post
+		c.to.post(d.from.Conn(), transport.Post{To: c, Kind: postSenderSettled})
+	}
+}
+
+// Resolved passes an outcome on to the sender.
+func (d *Delivery) Resolved(p *transport.Disposition) bool {
+	r := d.from
+	if !d.resolved {
+		d.resolved = true
+		r.count(p.State.Kind)
+	}
+	settled := p.Settled || r.mode == amqp.ReceiverSettleFirst
+	d.session.Dispose(amqp.RoleReceiver, d.id, settled, p.State)
+	if !settled {
+		return false
+	}
+	d.settled.Store(true)
+	d.listed = false
+	r.done(1)
+	d.Release()
+	return true
+}
+
+// Resolve reports the outcome of the delivery as a whole to its sender. It may
+// be called under the lock of any connection, which is by's, or under none.
+func (d *Delivery) Resolve(by *transport.Conn, settled bool, state messaging.DeliveryState) {
+	switch {
+	case d.settled.Load():
+	case by != nil:
+		by.Settle(d.session, d.id, settled, state)
+	default:
+		c := d.session.Conn()
+		c.Post(transport.Post{To: d.session, Settled: settled, First: d.id, Last: d.id, State: state})
+		kick(nil, c)
+	}
+}
+
+// DropBy resolves a delivery that has no destination, under the lock of by, and
+// takes a reference.
+func (d *Delivery) DropBy(by *transport.Conn, state messaging.DeliveryState) {
+	n := int64(0)
+	if d.pre {
+		n = 1
+		d.from.dropped.Add(1)
+	}
+	d.Content.Discard()
+	d.from.passed(by, n, d.counted.Swap(0))
+	d.Resolve(by, true, state)
+	d.mu.Lock()
+	d.bound = true // nothing waits for a destination any more
+	d.mu.Unlock()
+	d.from.unholdIf(by, !d.whole)
+	d.Release()
+}
+
+// New copies. They are called under the lock of the address.
+
+// BindOne makes the delivery's only copy, for s. It takes the caller's
+// reference to the delivery.
+func (d *Delivery) BindOne(s *Sender, by *transport.Conn, keep bool) *Copy {
+	c := &d.one
+	if d.rebound {
+		c = new(Copy) // news for the earlier copy may still be under way
+	}
+	*c = Copy{d: d, to: s, keep: keep}
+	d.bind(c, by)
+	return c
+}
+
+// BindAll makes a copy for each of to. It takes the caller's reference.
+func (d *Delivery) BindAll(to []*Sender, by *transport.Conn, copies []*Copy) []*Copy {
+	d.retain(int32(len(to)) - 1)
+	d.unsent.Store(int32(len(to)))
+	d.Content.Attach(int32(len(to)))
+	d.mu.Lock()
+	d.tally.left = len(to)
+	for _, s := range to {
+		c := copyPool.Get().(*Copy)
+		*c = Copy{d: d, to: s, multi: true, charged: d.Content.Size()}
+		s.budget.Charge(c.charged)
+		d.copies = append(d.copies, c)
+		copies = append(copies, c)
+	}
+	d.bound = true
+	d.mu.Unlock()
+	d.from.unholdIf(by, !d.whole)
+	return copies
+}
+
+func (d *Delivery) bind(c *Copy, by *transport.Conn) {
+	d.unsent.Store(1)
+	if c.keep {
+		d.Content.Attach(2)
+		c.to.source.Kept(d.Content.Size())
+	} else {
+		d.Content.Attach(1)
+	}
+	d.mu.Lock()
+	c.charged = d.Content.Size()
+	c.to.budget.Charge(c.charged)
+	d.copies = append(d.copies[:0], c)
+	d.bound = true
+	d.mu.Unlock()
+	d.from.unholdIf(by, !d.whole)
+}
+
+// Unbind undoes BindOne for a copy that was not begun; the caller has its
+// reference again.
+func (d *Delivery) Unbind(c *Copy) {
+	keep := c.keep
+	d.Content.Detach(&c.cursor, true)
+	if keep {
+		var start buffers.Cursor
+		d.Content.Detach(&start, true)
+		c.to.source.Kept(-d.Content.Size())
+	}
+	d.unbound()
+}
+
+func (d *Delivery) unbound() {
+	d.mu.Lock()
+	d.copies = d.copies[:0]
+	d.bound, d.rebound = false, true
+	d.mu.Unlock()
+}
+
+// Park prepares the delivery for waiting: it is made not to pin more memory
+// than it needs.
+func (d *Delivery) Park() {
+	d.Content.Compact()
+	d.Parked = d.Content.Held()
+}
+
+// Complete tells whether all of the message has arrived.
+func (d *Delivery) Complete() bool { return d.Content.Complete() }
+
+// Aborted tells whether the sender has given the message up.
+func (d *Delivery) Aborted() bool { return !d.whole && d.Content.Aborted() }
+
+var copyPool = sync.Pool{New: func() any { return new(Copy) }}

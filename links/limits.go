@@ -1,0 +1,25 @@
+package links
+
+// Limits are what a connection's configuration says about its links. All bytes
+// are payload bytes.
+type Limits struct {
+	// Capacity is the most deliveries of one incoming link that may be granted,
+	// undelivered or unsettled at a time.
+	Capacity uint32
+	// LinkBytes is the byte budget of one incoming link: credit is granted
+	// only as far as messages of the recent size fit into it.
+	LinkBytes int64
+	// UnboundBytes is what a delivery without a destination may hold.
+	UnboundBytes int64
+	// OutgoingHigh and OutgoingLow are the marks of an outgoing link: bytes
+	// handed to it and not yet written. The high mark is soft by one frame.
+	OutgoingHigh, OutgoingLow int64
+	// MaxMessageSize is the largest message taken, 0 for any size.
+	MaxMessageSize uint64
+	// StripIn and StripOut remove the router's annotations.
+	StripIn, StripOut bool
+}
+
+// maxEnvelope is the most bytes of a message that are looked at for the
+// sections in front of its body, which must be complete before it is forwarded.
+const maxEnvelope = 64 << 10

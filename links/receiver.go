@@ -1,0 +1,497 @@
+package links
+
+import (
+	"sync/atomic"
+
+	"sluice/amqp"
+	"sluice/amqp/frames"
+	"sluice/amqp/messaging"
+	"sluice/amqp/transport"
+	"sluice/buffers"
+)
+
+// A Forwarder finds destinations for what a Receiver has received: an address,
+// or for an anonymous terminus all of them.
+type Forwarder interface {
+	// Forward takes a batch of deliveries in the order of their arrival.
+	Forward(r *Receiver, batch []*Delivery)
+	// AddSource and RemoveSource tell of links that feed the address.
+	AddSource(*Receiver)
+	RemoveSource(*Receiver)
+	// Gate tells what the address wants of its senders.
+	Gate() Gate
+	// NeedsTo tells whether the properties section decides where a message goes.
+	NeedsTo() bool
+}
+
+// A Receiver is a link on which the peer sends: the router's receiving end.
+type Receiver struct {
+	limits  Limits
+	forward Forwarder
+	ep      *transport.Endpoint
+	mode    amqp.ReceiverSettleMode
+	info    Info
+
+	// Credit (credit.go).
+	deliveryCount amqp.SequenceNo // deliveries that have begun to arrive
+	limit         amqp.SequenceNo // first delivery that has not been granted
+	highest       amqp.SequenceNo // the farthest that limit has ever been
+	size          int64           // recent message size in bytes
+	sized         bool            // a message has been seen
+
+	// What has been granted, arrived, and is not done. Other connections count
+	// these down.
+	open  atomic.Int64 // deliveries undelivered or unsettled
+	bytes atomic.Int64 // of deliveries that have not left
+	wants atomic.Bool  // credit could not be granted; post when they fall
+
+	dropped atomic.Uint64 // presettled deliveries that found no destination
+
+	// Stage one.
+	holds    int // destinations over their threshold that hold this link
+	unbound  bool
+	backlog  []waitingFrame
+	waiting  int64 // bytes in backlog
+	heldAt   int64 // UnixNano since when the link is held
+	heldTime int64 // nanoseconds held before that
+
+	current  *Delivery // between its first and last frame
+	arrived  int64     // bytes of current
+	envelope bool      // current waits for the end of its envelope
+	multi    bool      // current has several frames
+	discard  bool      // the rest of current is not wanted
+	batch    []*Delivery
+	deferred bool
+	gone     bool
+
+	Counters Counters
+}
+
+// Info is what management shows of a link.
+type Info struct {
+	Address string // as attached; empty for an anonymous terminus
+	Key     string
+	Dynamic bool
+}
+
+// Counters count deliveries since the link was attached.
+type Counters struct {
+	Deliveries, Presettled, Accepted, Rejected, Released, Modified, TimedOut uint64
+	Bytes                                                                    uint64
+}
+
+// waitingFrame is a transfer frame in stage one.
+type waitingFrame struct {
+	id      amqp.DeliveryNumber
+	format  uint32
+	state   messaging.StateKind
+	settled bool
+	more    bool
+	aborted bool
+	first   bool
+	payload buffers.Slice
+}
+
+// NewReceiver returns a link that gets deliveries for f.
+func NewReceiver(a *frames.Attach, limits Limits, f Forwarder, info Info) *Receiver {
+	return &Receiver{
+		limits:        limits,
+		forward:       f,
+		mode:          a.ReceiverSettleMode,
+		info:          info,
+		deliveryCount: a.InitialDeliveryCount,
+		limit:         a.InitialDeliveryCount,
+		highest:       a.InitialDeliveryCount,
+		size:          limits.LinkBytes,
+	}
+}
+
+// Bind implements transport.Link.
+func (r *Receiver) Bind(e *transport.Endpoint) { r.ep = e }
+
+// Endpoint is the session's part of the link.
+func (r *Receiver) Endpoint() *transport.Endpoint { return r.ep }
+
+// Session is the session that the link is attached to.
+func (r *Receiver) Session() *transport.Session { return r.ep.Session() }
+
+// Conn is the connection that the link is on.
+func (r *Receiver) Conn() *transport.Conn { return r.ep.Conn() }
+
+// Info is what the link was made with.
+func (r *Receiver) Info() Info { return r.info }
+
+// Limits are the limits of the link's connection.
+func (r *Receiver) Limits() *Limits { return &r.limits }
+
+// Begin is called when the attach has been answered.
+func (r *Receiver) Begin() {
+	r.forward.AddSource(r)
+	r.grant()
+}
+
+// Transfer implements transport.Receiving: stage one. A frame is pulled at once
+// unless the link is held; then it waits in the backlog and keeps its place in
+// the session's incoming-window.
+func (r *Receiver) Transfer(t *frames.Transfer, payload buffers.Slice) error {
+	first := r.ep.FirstTransfer()
+	if first {
+		if r.deliveryCount == r.highest {
+			payload.Release()
+			r.Session().Pulled(1)
+			return transport.LinkErrorf(amqp.CondTransferLimitExceeded, "delivery %d was sent without credit", t.DeliveryID)
+		}
+		r.deliveryCount++
+		if t.Resume {
+			payload.Release()
+			r.Session().Pulled(1)
+			return transport.LinkErrorf(amqp.CondNotImplemented, "deliveries are not resumed here")
+		}
+	}
+	f := waitingFrame{
+		id:      t.DeliveryID,
+		format:  t.MessageFormat,
+		state:   t.State.Kind,
+		settled: t.Settled,
+		more:    t.More,
+		aborted: t.Aborted,
+		first:   first,
+		payload: payload,
+	}
+	if r.Held() || len(r.backlog) > 0 {
+		f.payload = f.payload.Compact()
+		r.waiting += int64(f.payload.Len())
+		r.backlog = append(r.backlog, f)
+		return nil
+	}
+	return r.pull(&f)
+}
+
+// Held tells whether the link does not pull frames now.
+func (r *Receiver) Held() bool { return r.holds > 0 || r.unbound }
+
+// pull takes a frame out of stage one and into its message.
+func (r *Receiver) pull(f *waitingFrame) error {
+	r.Session().Pulled(1)
+	if f.first {
+		if err := r.begin(f); err != nil {
+			f.payload.Release()
+			return err
+		}
+	}
+	if r.discard {
+		f.payload.Release()
+		if !f.more || f.aborted {
+			r.endDelivery()
+		}
+		return nil
+	}
+	d := r.current
+	if f.settled && !d.settled.Load() {
+		r.settleEarly(d, f.first)
+	}
+	if f.aborted {
+		f.payload.Release()
+		r.abort()
+		return nil
+	}
+	n := int64(f.payload.Len())
+	r.arrived += n
+	if m := r.limits.MaxMessageSize; m != 0 && uint64(r.arrived) > m {
+		f.payload.Release()
+		return r.oversize(d)
+	}
+	r.Counters.Bytes += uint64(n)
+	r.bytes.Add(n)
+	d.counted.Add(n)
+	if f.first && !f.more {
+		d.whole = true
+		d.Content.SetWhole(f.payload)
+		r.measure(n)
+		r.current = nil
+		r.submit(d, false)
+		return nil
+	}
+	r.append(d, f.payload, !f.more)
+	if r.envelope {
+		r.submit(d, f.more)
+	}
+	if !f.more {
+		r.endDelivery()
+	}
+	return nil
+}
+
+// begin starts a delivery with its first frame.
+func (r *Receiver) begin(f *waitingFrame) error {
+	if f.state == messaging.StateTransactional {
+		return transport.LinkErrorf(amqp.CondNotImplemented, "transactions are not supported")
+	}
+	d := newDelivery(r, f.id)
+	d.format = f.format
+	d.Arrived = r.Conn().Now
+	r.current, r.arrived, r.envelope, r.discard = d, 0, true, false
+	r.multi = f.more || f.aborted
+	r.open.Add(1)
+	r.Counters.Deliveries++
+	if f.more || f.aborted {
+		d.retain(1) // for current
+	}
+	if !f.settled {
+		d.listed = true
+		d.retain(1)
+		r.Session().Received(f.id, d)
+	}
+	return nil
+}
+
+// settleEarly notes that the sender wants no outcome.
+func (r *Receiver) settleEarly(d *Delivery, first bool) {
+	if first {
+		d.pre = true
+		d.settled.Store(true)
+		r.Counters.Presettled++
+		return
+	}
+	if d.listed {
+		r.Session().Unsettle(d.id)
+		d.abandon()
+		r.done(1)
+		d.Release()
+	}
+}
+
+// append adds bytes to a message of several frames and charges them to every
+// destination. If one is over its mark, the link is held.
+func (r *Receiver) append(d *Delivery, s buffers.Slice, end bool) {
+	n := int64(s.Len())
+	alive := false
+	d.mu.Lock()
+	d.Content.Append(s)
+	if end {
+		d.Content.End()
+	}
+	for _, c := range d.copies {
+		if c.dead {
+			continue
+		}
+		alive = true
+		c.charged += n
+		if c.to.budget.Charge(n) && !end && c.to.hold(r) {
+			r.holds++
+		}
+		c.to.wake(r.Conn())
+	}
+	if !d.bound && !end && d.Content.Held() >= r.limits.UnboundBytes {
+		r.unbound = true
+	}
+	bound := d.bound
+	d.mu.Unlock()
+	if bound && !alive { // every receiver has seen enough
+		r.bytes.Add(-d.counted.Swap(0))
+	}
+	if r.Held() && r.heldAt == 0 {
+		r.heldAt = r.Conn().Now
+	}
+}
+
+// abort ends the current delivery without its message (§2.7.5).
+func (r *Receiver) abort() {
+	d := r.current
+	r.current = nil
+	d.mu.Lock()
+	d.Content.Abort()
+	for _, c := range d.copies {
+		c.to.wake(r.Conn())
+	}
+	d.mu.Unlock()
+	if r.unbound {
+		r.unbound = false
+		r.endHold()
+	}
+	if d.listed {
+		// §2.7.5: an aborted delivery is settled.
+		r.Session().Unsettle(d.id)
+		d.listed = false
+		d.settled.Store(true)
+		r.done(1)
+		d.Release()
+	}
+	if r.envelope { // it has not been submitted
+		r.envelope = false
+		if d.pre {
+			r.done(1)
+		}
+		d.Release()
+	}
+	d.Release() // current's
+}
+
+func (r *Receiver) endDelivery() {
+	d := r.current
+	r.current = nil
+	r.measure(r.arrived)
+	r.discard = false
+	d.Release()
+}
+
+// oversize ends the link because of a message beyond max-message-size (§2.7.3).
+func (r *Receiver) oversize(d *Delivery) error {
+	r.Counters.Rejected++
+	err := amqp.Errorf(amqp.CondMessageSizeExceeded, "the message is larger than the max-message-size of %d bytes", r.limits.MaxMessageSize)
+	if d.listed {
+		r.Session().Dispose(amqp.RoleReceiver, d.id, true, messaging.Rejected(err))
+	}
+	if !r.multi {
+		d.retain(1) // abort releases a reference of current's
+	}
+	r.abort()
+	return &transport.LinkError{Wire: err}
+}
+
+// submit looks at the envelope of the current delivery and hands it over to be
+// forwarded, if the envelope is there.
+func (r *Receiver) submit(d *Delivery, more bool) {
+	ready, refusal := d.open(&r.limits, r.forward.NeedsTo(), more)
+	if !ready {
+		return
+	}
+	r.envelope = false
+	if refusal != nil {
+		r.discard = more
+		r.Drop(d, messaging.Rejected(refusal))
+		return
+	}
+	r.batch = append(r.batch, d)
+	if !r.deferred {
+		r.deferred = true
+		r.Conn().Defer(r)
+	}
+	if more {
+		r.EndBatch() // streams find their destination at once
+	}
+}
+
+// EndBatch implements transport.Batcher.
+func (r *Receiver) EndBatch() {
+	r.deferred = false
+	if len(r.batch) > 0 {
+		batch := r.batch
+		r.forward.Forward(r, batch)
+		clear(batch)
+		r.batch = batch[:0]
+	}
+	r.refill()
+}
+
+// Drop resolves a delivery that goes nowhere, without harm to its link. It is
+// called under the lock of the link's own connection, and takes a reference.
+func (r *Receiver) Drop(d *Delivery, state messaging.DeliveryState) {
+	d.DropBy(r.Conn(), state)
+}
+
+// HandlePost implements transport.PostHandler.
+func (r *Receiver) HandlePost(p *transport.Post) {
+	switch p.Kind {
+	case postRelease:
+		if r.holds > 0 {
+			r.holds--
+		}
+		r.resume()
+	case postBound:
+		r.unbound = false
+		r.resume()
+	case postCredit, postGate:
+		if !r.gone {
+			r.grant()
+		}
+	case postDetach:
+		if r.ep != nil {
+			r.ep.Detach(true, nil)
+		}
+	}
+}
+
+// resume pulls the frames that have waited, as far as the link is not held.
+func (r *Receiver) resume() {
+	if r.Held() {
+		return
+	}
+	r.endHold()
+	for len(r.backlog) > 0 && !r.Held() && !r.gone {
+		f := r.backlog[0]
+		r.backlog[0] = waitingFrame{}
+		r.backlog = r.backlog[1:]
+		r.waiting -= int64(f.payload.Len())
+		if err := r.pull(&f); err != nil {
+			r.ep.Contain(err)
+			return
+		}
+	}
+	if len(r.backlog) == 0 {
+		r.backlog = nil
+	}
+	r.EndBatch()
+}
+
+func (r *Receiver) endHold() {
+	if r.heldAt != 0 {
+		if now := r.Conn().Now; now > r.heldAt {
+			r.heldTime += now - r.heldAt
+		}
+		r.heldAt = 0
+	}
+}
+
+// Gone implements transport.Link: what was received completely goes on, what
+// was not is aborted.
+func (r *Receiver) Gone(closed bool) {
+	if r.gone {
+		return
+	}
+	r.gone = true
+	if r.ep == nil {
+		return
+	}
+	if len(r.batch) > 0 {
+		r.EndBatch()
+	}
+	for i := range r.backlog {
+		r.backlog[i].payload.Release()
+	}
+	r.Session().Pulled(uint32(len(r.backlog)))
+	// Deliveries that waited in stage one and had not begun cannot be told
+	// anything any more; the sender knows that they were not settled.
+	r.backlog, r.waiting = nil, 0
+	r.holds, r.unbound = 0, false
+	if r.current != nil {
+		if r.discard {
+			r.endDelivery()
+		} else {
+			r.abort()
+		}
+	}
+	r.forward.RemoveSource(r)
+}
+
+// Unsettled tells how much the link has under way.
+func (r *Receiver) Unsettled() int64 { return r.open.Load() }
+
+// Waiting is the number of bytes of the link in stage one.
+func (r *Receiver) Waiting() int64 { return r.waiting }
+
+// Undelivered is the number of bytes that have arrived on the link and not left.
+func (r *Receiver) Undelivered() int64 { return r.bytes.Load() }
+
+func (r *Receiver) count(k messaging.StateKind) {
+	switch k {
+	case messaging.StateAccepted:
+		r.Counters.Accepted++
+	case messaging.StateRejected:
+		r.Counters.Rejected++
+	case messaging.StateReleased:
+		r.Counters.Released++
+	case messaging.StateModified:
+		r.Counters.Modified++
+	}
+}

@@ -1,0 +1,253 @@
+package links
+
+import (
+	"encoding/binary"
+
+	"sluice/amqp"
+	"sluice/amqp/frames"
+	"sluice/amqp/messaging"
+	"sluice/amqp/transport"
+)
+
+// WriteTransfers implements transport.Sending. The messages of a link are
+// written one after the other (§2.6.14), as many bytes of each as are there.
+func (s *Sender) WriteTransfers(o *transport.Output, room int) (again bool) {
+	if s.gone {
+		return false
+	}
+	for room > 0 && !o.Full() && s.Session().RemoteWindow() > 0 {
+		c := s.current
+		if c == nil {
+			if c = s.pop(); c == nil {
+				s.flushPassed()
+				s.tryDrain()
+				return false
+			}
+			s.current = c
+		}
+		n, done := s.write(o, c)
+		room -= n
+		if !done {
+			s.flushPassed()
+			return false // more bytes will wake the link
+		}
+	}
+	s.flushPassed()
+	return true
+}
+
+// pop returns the next copy that may be sent.
+func (s *Sender) pop() *Copy {
+	for {
+		if s.next == len(s.taken) {
+			if s.take(); len(s.taken) == 0 {
+				return nil
+			}
+		}
+		if !s.deliveryCount.Less(s.limit) {
+			return nil
+		}
+		c := s.taken[s.next]
+		s.taken[s.next] = nil
+		s.next++
+		if s.usable(c) {
+			return c
+		}
+	}
+}
+
+// usable drops a copy that has become pointless before it was begun.
+func (s *Sender) usable(c *Copy) bool {
+	d := c.d
+	if d.whole && d.Deadline == 0 {
+		return true
+	}
+	var state messaging.DeliveryState
+	switch {
+	case d.Deadline != 0 && s.Conn().Now > d.Deadline:
+		s.source.Expired()
+		state = messaging.Modified(false, true, nil)
+	case d.Content.Aborted():
+	default:
+		return true
+	}
+	s.Forget(c, state)
+	s.source.Unbound(s, s.Conn(), 1)
+	return false
+}
+
+// write writes one frame or more of c. It returns done = false when the message
+// has no more bytes yet.
+func (s *Sender) write(o *transport.Output, c *Copy) (n int, done bool) {
+	d := c.d
+	t := &s.transfer
+	*t = frames.Transfer{Handle: uint32(s.ep.Handle())}
+	if c.early || !d.whole && d.Content.Aborted() {
+		return s.abort(o, c), true
+	}
+	var prefix []byte
+	if !c.started {
+		var skip int
+		if d.head != nil || d.headLen > 0 || d.Failures > 0 {
+			prefix, skip = d.compose(s.limits.StripOut, s.Conn().Now)
+		}
+		s.skip(o, c, skip)
+	}
+	t.Settled, t.HasSettled = c.settled || d.pre || s.mode == amqp.SenderSettleSettled || d.settled.Load(), true
+	if !c.started {
+		t.HasDeliveryTag, t.DeliveryTag = true, s.nextTag()
+		t.HasMessageFormat, t.MessageFormat = true, d.format
+		t.HasDeliveryID = true
+	}
+	// The overhead depends on which fields are there, not on their values.
+	size := s.Session().Room(t) - len(prefix)
+	part, more := d.Content.Next(&c.cursor, size)
+	length := part.Len()
+	if length == 0 && more && (len(prefix) == 0 || c.started) {
+		return 0, false
+	}
+	t.More = more
+	if !c.started {
+		c.started, c.sentAt = true, s.Conn().Now
+		c.settled = t.Settled
+		s.deliveryCount++
+		s.Counters.Deliveries++
+		if c.settled {
+			t.DeliveryID = s.Session().NextDelivery(nil)
+			if d.pre {
+				s.Counters.Presettled++
+			}
+		} else {
+			t.DeliveryID = s.Session().NextDelivery(c)
+		}
+		c.id = t.DeliveryID
+	} else if t.Settled && !c.settled {
+		c.settled = true
+		s.Session().Settled(c.id)
+	}
+	s.Session().Send(o, s.ep, t, prefix, part)
+	s.advance(o, c, length)
+	if !more {
+		s.complete(c)
+	}
+	return length + len(prefix) + 1, true
+}
+
+// skip passes over bytes that the prefix replaces.
+func (s *Sender) skip(o *transport.Output, c *Copy, n int) {
+	for n > 0 {
+		part, _ := c.d.Content.Next(&c.cursor, n)
+		if part.Len() == 0 {
+			return
+		}
+		n -= part.Len()
+		s.advance(o, c, part.Len())
+	}
+}
+
+// advance moves c over n bytes that have gone into o.
+func (s *Sender) advance(o *transport.Output, c *Copy, n int) {
+	d := c.d
+	d.Content.Advance(&c.cursor, n)
+	s.Counters.Bytes += uint64(n)
+	o.Charge(s, int64(n))
+	if d.whole {
+		c.encoded += int64(n)
+	} else {
+		d.mu.Lock()
+		c.encoded += int64(n)
+		d.mu.Unlock()
+	}
+	if !c.multi && d.from != nil {
+		s.pass(d.from, 0, int64(n))
+		d.counted.Add(-int64(n))
+	}
+}
+
+// complete ends the writing of c.
+func (s *Sender) complete(c *Copy) {
+	d := c.d
+	s.current = nil
+	c.sent = true
+	d.Content.Detach(&c.cursor, false)
+	if d.unsent.Add(-1) == 0 {
+		n := int64(0)
+		if d.pre {
+			n = 1
+		}
+		if c.multi {
+			s.pass(d.from, n, d.counted.Swap(0))
+		} else if n != 0 {
+			s.pass(d.from, n, 0)
+		}
+	}
+	switch {
+	case c.over: // the outcome came before the end
+		c.finish()
+	case c.settled:
+		// A receiver that wants settled deliveries gives no outcome: having
+		// sent it all is as good as can be known (§2.6.12).
+		c.over = true
+		if d.settled.Load() {
+			s.concluded.Add(1)
+		} else {
+			s.outcome(c, messaging.Accepted)
+			c.resolve(true, messaging.Accepted)
+		}
+		c.finish()
+	}
+}
+
+// abort ends a message that cannot be completed or is no longer wanted.
+func (s *Sender) abort(o *transport.Output, c *Copy) int {
+	s.current = nil
+	t := &s.transfer
+	t.Aborted = true
+	t.Settled, t.HasSettled = true, true
+	s.Session().Send(o, s.ep, t, nil)
+	c.stop()
+	if !c.over {
+		// §2.7.5: an aborted delivery is settled. Its sender aborted it and
+		// wants to hear nothing.
+		c.over = true
+		if !c.settled {
+			s.Session().Settled(c.id)
+		}
+		s.concluded.Add(1)
+		if c.multi {
+			c.resolve(true, messaging.Released)
+		}
+	}
+	c.finish()
+	return 64
+}
+
+// nextTag returns the delivery-tag of the next delivery: unique on the link,
+// and as short as a number can be.
+func (s *Sender) nextTag() []byte {
+	s.tag++
+	b := binary.BigEndian.AppendUint64(s.tagBytes[:0], s.tag)
+	i := 0
+	for i < 7 && b[i] == 0 {
+		i++
+	}
+	return b[i:]
+}
+
+// pass collects what has left for each incoming link: news for runs of messages
+// from the same link cost one step.
+func (s *Sender) pass(r *Receiver, n, bytes int64) {
+	if s.passFrom != r {
+		s.flushPassed()
+		s.passFrom = r
+	}
+	s.passN += n
+	s.passBytes += bytes
+}
+
+func (s *Sender) flushPassed() {
+	if r := s.passFrom; r != nil {
+		r.passed(s.Conn(), s.passN, s.passBytes)
+		s.passFrom, s.passN, s.passBytes = nil, 0, 0
+	}
+}

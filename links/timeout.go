@@ -1,0 +1,37 @@
+package links
+
+import (
+	"sluice/amqp"
+	"sluice/amqp/messaging"
+	"sluice/amqp/transport"
+)
+
+// TimeOut resolves the deliveries that the receiver has had since before limit
+// (UnixNano) and not settled: their senders get modified with delivery-failed,
+// and their slots back. It returns how many there were.
+func (s *Sender) TimeOut(limit int64) (n int) {
+	s.Session().SentOn(s, func(u transport.Unsettled) bool {
+		c := u.(*Copy)
+		if !c.sent || c.over || c.sentAt > limit {
+			return false
+		}
+		s.Session().Dispose(amqp.RoleSender, c.id, true, messaging.Modified(true, false, nil))
+		c.conclude(true, messaging.Modified(true, false, nil))
+		n++
+		return true
+	})
+	s.Counters.TimedOut += uint64(n)
+	return n
+}
+
+// Oldest returns when the oldest delivery that the receiver has not settled was
+// sent, in UnixNano, 0 if there is none.
+func (s *Sender) Oldest() (at int64) {
+	s.Session().SentOn(s, func(u transport.Unsettled) bool {
+		if c := u.(*Copy); at == 0 || c.sentAt < at {
+			at = c.sentAt
+		}
+		return false
+	})
+	return at
+}

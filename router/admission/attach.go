@@ -1,0 +1,133 @@
+package admission
+
+import (
+	"sluice/amqp"
+	"sluice/amqp/frames"
+	"sluice/amqp/messaging"
+	"sluice/amqp/transport"
+	"sluice/links"
+	"sluice/router/address"
+	"sluice/router/forward"
+)
+
+// Attach implements transport.Handler.
+func (c *Connection) Attach(s *transport.Session, a *frames.Attach) (transport.Link, *frames.Attach, *amqp.Error) {
+	c.router.Attaches.Add(1)
+	var link transport.Link
+	var reply *frames.Attach
+	var refusal *amqp.Error
+	if a.Role == amqp.RoleSender {
+		link, reply, refusal = c.attachSender(a)
+	} else {
+		link, reply, refusal = c.attachReceiver(a)
+	}
+	if refusal != nil {
+		c.router.Refusals.Add(1)
+		c.log.Info().Str("link", a.Name).Str("condition", string(refusal.Condition)).Msg("attach refused: " + refusal.Description)
+		return nil, nil, refusal
+	}
+	return link, reply, nil
+}
+
+// Attached implements transport.Handler.
+func (c *Connection) Attached(l transport.Link) {
+	switch l := l.(type) {
+	case *links.Receiver:
+		l.Begin()
+		c.log.Debug().Str("link", l.Endpoint().Name()).Str("address", l.Info().Key).Msg("link attached: dir=in")
+	case *links.Sender:
+		l.Begin()
+		c.log.Debug().Str("link", l.Endpoint().Name()).Str("address", l.Info().Key).Msg("link attached: dir=out")
+	}
+}
+
+// attachSender answers a peer that wants to send.
+func (c *Connection) attachSender(a *frames.Attach) (transport.Link, *frames.Attach, *amqp.Error) {
+	t := a.Target.Target
+	switch {
+	case a.Target.Coordinator != nil:
+		return nil, nil, amqp.Errorf(amqp.CondNotImplemented, "transactions are not supported")
+	case t == nil:
+		return nil, nil, amqp.Errorf(amqp.CondInvalidField, "the target is missing or of a type that is not known here")
+	}
+	target := *t
+	target.Durable, target.Timeout, target.ExpiryPolicy, target.Capabilities = 0, 0, transport.Expiry, nil
+	reply := &frames.Attach{
+		SenderSettleMode:   a.SenderSettleMode,
+		ReceiverSettleMode: a.ReceiverSettleMode,
+		Source:             a.Source,
+		Target:             messaging.TargetField{Target: &target},
+		MaxMessageSize:     c.limits.MaxMessageSize,
+	}
+	if t.Dynamic {
+		target.Address, target.HasAddress = "amqp:/"+temporary("_$temp."), true
+	} else if t.Address == "" {
+		info := links.Info{}
+		return links.NewReceiver(a, c.limits, &forward.Anonymous{Lookup: c.router.lookup}, info), reply, nil
+	}
+	addr, key, refusal := c.resolve(target.Address)
+	if refusal != nil {
+		return nil, nil, refusal
+	}
+	return links.NewReceiver(a, c.limits, addr, links.Info{Address: target.Address, Key: key, Dynamic: t.Dynamic}), reply, nil
+}
+
+// attachReceiver answers a peer that wants to receive.
+func (c *Connection) attachReceiver(a *frames.Attach) (transport.Link, *frames.Attach, *amqp.Error) {
+	if a.Source == nil {
+		return nil, nil, amqp.Errorf(amqp.CondInvalidField, "the source is missing")
+	}
+	source := *a.Source
+	// What is not honoured is not claimed: the router keeps no termini, and
+	// does not look into messages.
+	source.Durable, source.Timeout, source.ExpiryPolicy = 0, 0, transport.Expiry
+	source.Filter, source.DistributionMode, source.Capabilities = nil, "", nil
+	reply := &frames.Attach{
+		SenderSettleMode:        a.SenderSettleMode,
+		ReceiverSettleMode:      a.ReceiverSettleMode,
+		Source:                  &source,
+		Target:                  a.Target,
+		HasInitialDeliveryCount: true,
+	}
+	switch {
+	case source.Dynamic:
+		source.Address, source.HasAddress = c.router.dynamicSource(), true
+	case source.Address == "":
+		return nil, nil, amqp.Errorf(amqp.CondInvalidField, "a source needs an address, or dynamic")
+	}
+	addr, key, refusal := c.resolve(source.Address)
+	if refusal != nil {
+		return nil, nil, refusal
+	}
+	return links.NewSender(a, c.limits, addr, links.Info{Address: source.Address, Key: key, Dynamic: source.Dynamic}), reply, nil
+}
+
+// dynamicSource returns the full name of a new address that only this router
+// has, as the routers of the existing family form it.
+func (rt *Router) dynamicSource() string {
+	if rt.Identity.Edge {
+		return "amqp:/_edge/" + rt.Identity.ID + "/" + temporary("temp.")
+	}
+	return "amqp:/_topo/0/" + rt.Identity.ID + "/" + temporary("temp.")
+}
+
+// resolve returns the address for the text of a terminus, counted for a link.
+func (c *Connection) resolve(text string) (*forward.Address, string, *amqp.Error) {
+	name := address.Parse(text, c.router.Identity)
+	switch name.Class {
+	case address.Mobile, address.Local:
+	default:
+		return nil, "", amqp.Errorf(amqp.CondNotFound, "No route to the destination node")
+	}
+	if name.Text == "" {
+		return nil, "", amqp.Errorf(amqp.CondInvalidField, "the address %q names nothing", text)
+	}
+	if name.Text == "$management" {
+		return nil, "", amqp.Errorf(amqp.CondNotImplemented, "management over AMQP is not supported yet")
+	}
+	if name.Class == address.Mobile && c.router.Treatment(name).Distribution == forward.Unavailable {
+		return nil, "", notFound()
+	}
+	a := c.router.Table.Acquire(name)
+	return a, a.Key, nil
+}

@@ -1,0 +1,58 @@
+package admission
+
+import (
+	"github.com/rs/zerolog"
+
+	"sluice/amqp"
+	"sluice/amqp/frames"
+	"sluice/amqp/transport"
+	"sluice/links"
+)
+
+// A Connection answers for one connection. It implements transport.Handler and
+// is guarded like the transport.Conn.
+type Connection struct {
+	router *Router
+	limits links.Limits
+	log    zerolog.Logger
+
+	// User is who the peer has proved to be, "anonymous" if it proved nothing.
+	User      string
+	Mechanism string
+	// Container is the peer's container-id.
+	Container string
+
+	onOpen   func(*Connection)
+	onClosed func(*transport.CloseCause)
+}
+
+// NewConnection returns the handler of a connection. The callbacks may be nil.
+func NewConnection(rt *Router, limits links.Limits, log zerolog.Logger, onOpen func(*Connection), onClosed func(*transport.CloseCause)) *Connection {
+	return &Connection{router: rt, limits: limits, log: log, User: anonymousUser, onOpen: onOpen, onClosed: onClosed}
+}
+
+const anonymousUser = "anonymous"
+
+// Authenticated implements transport.Handler.
+func (c *Connection) Authenticated(_ *transport.Conn, user, mechanism string) {
+	if user != "" {
+		c.User = user
+	}
+	c.Mechanism = mechanism
+}
+
+// Opened implements transport.Handler.
+func (c *Connection) Opened(_ *transport.Conn, open *frames.Open) *amqp.Error {
+	c.Container = open.ContainerID
+	if c.onOpen != nil {
+		c.onOpen(c)
+	}
+	return nil
+}
+
+// Closed implements transport.Handler.
+func (c *Connection) Closed(_ *transport.Conn, cause *transport.CloseCause) {
+	if c.onClosed != nil {
+		c.onClosed(cause)
+	}
+}

@@ -1,0 +1,48 @@
+package admission
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"sync/atomic"
+
+	"sluice/amqp"
+	"sluice/router/address"
+	"sluice/router/forward"
+	"sluice/router/table"
+)
+
+// A Router is what all connections of a router share.
+type Router struct {
+	Identity  address.Identity
+	Table     *table.Table
+	Treatment func(address.Address) forward.Treatment
+
+	// Counters over the router's life.
+	Attaches, Refusals atomic.Uint64
+}
+
+// NotFound is the refusal of an address that is configured as unavailable.
+func notFound() *amqp.Error { return amqp.Errorf(amqp.CondNotFound, "Node not found") }
+
+// lookup finds the address that a message of an anonymous terminus names. It
+// has no destination unless a link made it.
+func (rt *Router) lookup(to []byte) (*forward.Address, *amqp.Error) {
+	name := address.Parse(string(to), rt.Identity)
+	if a := rt.Table.Find(name); a != nil {
+		if a.Distribution == forward.Unavailable {
+			return nil, amqp.Errorf(amqp.CondNotFound, "Deliveries cannot be sent to an unavailable address")
+		}
+		return a, nil
+	}
+	if rt.Treatment(name).Distribution == forward.Unavailable {
+		return nil, amqp.Errorf(amqp.CondNotFound, "Deliveries cannot be sent to an unavailable address")
+	}
+	return nil, nil
+}
+
+// temporary returns a name that nobody else has.
+func temporary(prefix string) string {
+	var b [10]byte
+	rand.Read(b[:])
+	return prefix + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])[:15]
+}

@@ -1,0 +1,220 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"sluice/amqp"
+	"sluice/amqp/driver"
+	"sluice/amqp/encoding"
+	"sluice/amqp/frames"
+	"sluice/amqp/sasl"
+	"sluice/amqp/transport"
+	"sluice/router/admission"
+	"sluice/router/control/config"
+	"sluice/router/control/logging"
+	"sluice/router/control/tlsprofile"
+	"sluice/router/listen"
+)
+
+// A connection is one live connection and what is known about it.
+type connection struct {
+	id      uint64
+	driver  *driver.Driver
+	peer    string // ip:port of those who connected, configured host:port of others
+	dir     string // in or out
+	role    config.Role
+	tls     bool
+	started time.Time
+	handler *admission.Connection
+	opened  bool
+	extra   map[string]any // openProperties of the configuration
+	log     zerolog.Logger
+}
+
+// serveAccepted runs a connection that a listener has accepted.
+func (r *Router) serveAccepted(ctx context.Context, l *listener, p *tlsprofile.Profile, peer listen.Peer) {
+	external := ""
+	if p != nil && peer.TLS != nil {
+		external = p.Identity(*peer.TLS)
+	}
+	cfg := r.transportConfig(&l.cfg.Limits)
+	mechs := r.serverMechanisms(&l.cfg, external, peer.TLS != nil)
+	cfg.SASLServer = func() *sasl.Server { return sasl.NewServer(mechs...) }
+	cfg.RequireSASL = l.cfg.AuthenticatePeer
+	c := &connection{peer: peer.Conn.RemoteAddr().String(), dir: "in", role: l.cfg.Role, extra: l.cfg.OpenProperties}
+	if l.cfg.RequireEncrypted && peer.TLS == nil {
+		peer.Conn.Close()
+		r.log.Warn().Str("peer", c.peer).Str("listener", l.cfg.Address()).Msg("Client connection unencrypted - forbidden")
+		return
+	}
+	r.serve(ctx, c, &l.cfg.Limits, cfg, peer, driver.Options{HandshakeTimeout: l.cfg.HandshakeTimeout}, nil)
+}
+
+// serveDialled runs a connection that a connector has made.
+func (r *Router) serveDialled(ctx context.Context, cn *listen.Connector, cc *config.Connector, peer listen.Peer) (bool, error) {
+	cfg := r.transportConfig(&cc.Limits)
+	cfg.Client, cfg.Hostname = true, cc.Host
+	cfg.SASLClient = sasl.NewClient(sasl.Credentials{
+		User:              cc.SASLUsername,
+		Password:          cc.SASLPassword.Reveal(),
+		External:          peer.TLS != nil && cc.SSLProfile != "",
+		TLS:               peer.TLS != nil,
+		AllowPlainInClear: cc.AllowInsecure,
+		Allowed:           cc.SASLMechanisms,
+	})
+	c := &connection{peer: cc.Address(), dir: "out", role: cc.Role, extra: cc.OpenProperties}
+	err := r.serve(ctx, c, &cc.Limits, cfg, peer, driver.Options{}, cn.Opened)
+	return c.opened, err
+}
+
+func (r *Router) transportConfig(l *config.Limits) transport.Config {
+	return transport.Config{
+		ContainerID:         r.cfg.Router.ID,
+		MaxFrameSize:        l.MaxFrameSize,
+		ChannelMax:          uint16(l.MaxSessions - 1),
+		HandleMax:           l.MaxLinks - 1,
+		IdleTimeout:         l.IdleTimeout,
+		OfferedCapabilities: []amqp.Symbol{"ANONYMOUS-RELAY"},
+		SessionBytes:        int(l.SessionBytes),
+		MaxSessionFrames:    l.MaxSessionFrames,
+	}
+}
+
+// openProperties encodes the properties of open: who this is, the number of the
+// connection, and what the configuration adds.
+func (r *Router) openProperties(id uint64, extra map[string]any) []byte {
+	m := encoding.Map{
+		{Key: amqp.Symbol("product"), Value: "sluice"},
+		{Key: amqp.Symbol("version"), Value: r.version},
+		{Key: amqp.Symbol("qd.conn-id"), Value: int32(id)},
+	}
+	for k, v := range extra {
+		m = append(m, encoding.MapEntry{Key: amqp.Symbol(k), Value: v})
+	}
+	b, err := encoding.AppendAny(nil, m)
+	if err != nil {
+		r.log.Error().Err(err).Msg("openProperties cannot be encoded and are left out")
+		b, _ = encoding.AppendAny(nil, m[:3])
+	}
+	return b
+}
+
+// serverMechanisms returns what a listener offers to one client: what the
+// configuration allows and what can work on this connection.
+func (r *Router) serverMechanisms(l *config.Listener, external string, encrypted bool) []sasl.ServerMechanism {
+	allowed := func(name string) bool {
+		if len(l.SASLMechanisms) == 0 {
+			return true
+		}
+		for _, m := range l.SASLMechanisms {
+			if m == name {
+				return true
+			}
+		}
+		return false
+	}
+	var mechs []sasl.ServerMechanism
+	if external != "" && allowed(sasl.MechanismExternal) {
+		mechs = append(mechs, &sasl.External{Identity: external})
+	}
+	if u := r.users[l.SASLUsersFile]; u != nil && allowed(sasl.MechanismPlain) {
+		mechs = append(mechs, &sasl.Plain{Verify: func(user, password string) (string, bool, error) {
+			identity, ok := u.Verify(user, password)
+			return identity, ok, nil
+		}})
+	}
+	if !l.AuthenticatePeer && allowed(sasl.MechanismAnonymous) {
+		mechs = append(mechs, &sasl.Anonymous{})
+	}
+	return mechs
+}
+
+// serve runs a connection until it has ended.
+func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits, cfg transport.Config, peer listen.Peer, o driver.Options, onOpen func()) error {
+	if t, ok := peer.Conn.(*net.TCPConn); ok {
+		t.SetNoDelay(true)
+	}
+	c.tls, c.started = peer.TLS != nil, time.Now()
+	r.mu.Lock()
+	r.nextID++
+	c.id = r.nextID
+	r.mu.Unlock()
+	r.total.Add(1)
+	c.log = r.logs.Logger(logging.Server).With().Str("conn", fmt.Sprintf("C%d", c.id)).Str("peer", c.peer).Logger()
+	cfg.Properties = r.openProperties(c.id, c.extra)
+	protocol := r.logs.Logger(logging.Protocol)
+	if limits.Trace || r.logs.Enabled(logging.Protocol, logging.Trace) {
+		cfg.Trace = r.tracer(c.id, protocol, limits.Trace)
+	}
+	var cause *transport.CloseCause
+	c.handler = admission.NewConnection(r.shared, linkLimits(limits), c.log, func(h *admission.Connection) {
+		c.opened = true
+		c.log.Info().Str("dir", c.dir).Str("container", h.Container).Str("user", h.User).
+			Str("sasl", h.Mechanism).Bool("tls", c.tls).Str("role", string(c.role)).Msg("Connection Opened")
+		if onOpen != nil {
+			onOpen()
+		}
+	}, func(cc *transport.CloseCause) { cause = cc })
+	c.driver = driver.New(peer.Conn, peer.First, o, cfg, c.handler)
+	r.mu.Lock()
+	r.conns[c.id] = c
+	r.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() {
+		c.driver.Close(amqp.Errorf(amqp.CondConnectionForced, "the router is shutting down"))
+	})
+	err := c.driver.Run()
+	stop()
+	r.mu.Lock()
+	delete(r.conns, c.id)
+	r.mu.Unlock()
+	return r.logEnd(c, cause, err)
+}
+
+// logEnd writes the one line that says why a connection ended.
+func (r *Router) logEnd(c *connection, cause *transport.CloseCause, err error) error {
+	e := c.log.Info()
+	if !c.opened {
+		e = c.log.Debug() // probes and port scans are not worth more
+	}
+	switch {
+	case cause != nil && cause.Err != nil:
+		if !cause.Remote && c.opened || c.opened && cause.Err.Condition != "" {
+			e = c.log.Warn()
+		}
+		if cause.Err.Condition == amqp.CondUnauthorizedAccess {
+			e = c.log.Warn()
+		}
+		by := "router"
+		if cause.Remote {
+			by = "peer"
+		}
+		e.Str("condition", string(cause.Err.Condition)).Str("by", by).Msg("Connection Closed: " + cause.Err.Description)
+		return cause.Err
+	case err != nil:
+		e.Err(err).Msg("Connection Closed")
+		return err
+	}
+	e.Str("for", time.Since(c.started).Round(time.Millisecond).String()).Msg("Connection Closed")
+	return nil
+}
+
+// tracer returns a function that logs every frame. With always it does so
+// whatever the module's level is.
+func (r *Router) tracer(id uint64, log zerolog.Logger, always bool) func(bool, uint16, []byte) {
+	return func(out bool, channel uint16, body []byte) {
+		arrow := "<-"
+		if out {
+			arrow = "->"
+		}
+		e := log.Trace()
+		if always {
+			e = log.Info()
+		}
+		e.Msgf("[C%d]:FRAME: %d %s %s", id, channel, arrow, frames.Format(channel, body))
+	}
+}

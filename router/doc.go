@@ -1,0 +1,15 @@
+// Package router assembles a router from its parts; it holds no logic of the
+// message path.
+//
+//	listen ─► admission ─► links ─► forward ─► links
+//	  │           │                    ▲
+//	driver    table ───────────────────┘
+//
+// Goroutines: one for each listener, connector and TLS profile, one for each
+// HTTP listener, one that sweeps (sweep.go), and for each connection its reader
+// and, while its socket is full, its writer. Run waits for all of them.
+//
+// Lock order: a connection (driver.Driver), then a shard of the table or an
+// address (forward.Address), then leaves: links.Delivery, links.Sender, the
+// inbox of a connection, Router.mu. No goroutine holds two connections' locks.
+package router

@@ -1,0 +1,52 @@
+package forward
+
+import (
+	"sluice/amqp"
+	"sluice/amqp/messaging"
+	"sluice/links"
+)
+
+// Anonymous forwards the messages of an anonymous terminus, each to the address
+// in its properties (the anonymous terminus of the addressing extension).
+type Anonymous struct {
+	// Lookup finds the address with this name, or says why there is none. Nil
+	// and nil means that nobody is there.
+	Lookup func(to []byte) (*Address, *amqp.Error)
+}
+
+// Forward implements links.Forwarder.
+func (n *Anonymous) Forward(r *links.Receiver, batch []*links.Delivery) {
+	for len(batch) > 0 {
+		a, refusal := n.Lookup(batch[0].To())
+		k := 1
+		for k < len(batch) && string(batch[k].To()) == string(batch[0].To()) {
+			k++
+		}
+		same := batch[:k]
+		batch = batch[k:]
+		if a != nil {
+			a.Forward(r, same)
+			continue
+		}
+		state := messaging.Released
+		if refusal != nil {
+			state = messaging.Rejected(refusal)
+		}
+		for _, d := range same {
+			r.Drop(d, state)
+		}
+	}
+}
+
+// AddSource implements links.Forwarder.
+func (n *Anonymous) AddSource(*links.Receiver) {}
+
+// RemoveSource implements links.Forwarder.
+func (n *Anonymous) RemoveSource(*links.Receiver) {}
+
+// Gate implements links.Forwarder: credit is granted whatever single addresses
+// can take; a message for one without a destination is released.
+func (n *Anonymous) Gate() links.Gate { return links.GateOpen }
+
+// NeedsTo implements links.Forwarder.
+func (n *Anonymous) NeedsTo() bool { return true }

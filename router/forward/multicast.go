@@ -1,0 +1,72 @@
+package forward
+
+import (
+	"sluice/amqp/messaging"
+	"sluice/amqp/transport"
+	"sluice/links"
+)
+
+// copyToAll makes a copy of d for every destination. The copy of one without
+// credit waits in that destination's own backlog: the others go ahead, until
+// the sender's credit, which counts a message until its last copy has left,
+// makes it wait for the slowest. Bytes already shared cost nothing more, so the
+// high mark does not keep a copy from its queue; it holds the sender instead.
+func (a *Address) copyToAll(d *links.Delivery, by *transport.Conn) {
+	late := false
+	for _, s := range a.dests {
+		if s.Dest.Credit() <= 0 {
+			late = true
+			break
+		}
+	}
+	if late {
+		d.Park()
+	}
+	a.copies = d.BindAll(a.dests, by, a.copies[:0])
+	for i, c := range a.copies {
+		s := a.dests[i]
+		if s.Dest.Credit() > 0 && len(s.Dest.Backlog) == 0 {
+			a.hand(s, c)
+		} else {
+			s.Dest.Backlog = append(s.Dest.Backlog, c)
+			a.backlog++
+		}
+		a.copies[i] = nil
+	}
+}
+
+// fillCopies moves copies for which s has credit now from its backlog.
+func (a *Address) fillCopies(s *links.Sender, by *transport.Conn) {
+	n := min(len(s.Dest.Backlog), int(max(s.Dest.Credit(), 0)))
+	if n == 0 {
+		return
+	}
+	for _, c := range s.Dest.Backlog[:n] {
+		a.hand(s, c)
+	}
+	clear(s.Dest.Backlog[:n])
+	if s.Dest.Backlog = s.Dest.Backlog[n:]; len(s.Dest.Backlog) == 0 {
+		s.Dest.Backlog = nil
+	}
+	a.backlog -= n
+	a.flush(by)
+}
+
+// impatient takes from s the copies in its backlog that have waited longer than
+// the address has patience. It is called under the lock of s's connection.
+func (a *Address) impatient(s *links.Sender, by *transport.Conn) {
+	limit := now(by) - a.Patience
+	a.mu.Lock()
+	n := 0
+	for n < len(s.Dest.Backlog) && s.Dest.Backlog[n].Delivery().Arrived < limit {
+		n++
+	}
+	slow := append([]*links.Copy(nil), s.Dest.Backlog[:n]...)
+	s.Dest.Backlog = s.Dest.Backlog[n:]
+	a.backlog -= n
+	a.mu.Unlock()
+	for _, c := range slow {
+		a.Stats.DroppedSlow.Add(1)
+		s.Forget(c, messaging.Modified(true, false, nil))
+	}
+}

@@ -1,0 +1,66 @@
+package forward
+
+import (
+	"sluice/amqp/messaging"
+	"sluice/amqp/transport"
+	"sluice/links"
+)
+
+// A locker gives access to a connection from outside of it: its driver.
+type locker interface{ Do(func(*transport.Conn)) }
+
+// Sweep ends what has waited too long, as of now (UnixNano): deliveries whose
+// ttl ran out, deliveries that a receiver does not settle, copies for slow
+// receivers. It is called from a control goroutine, under no lock.
+func (a *Address) Sweep(now int64) {
+	for _, d := range a.expired(now) {
+		a.Stats.DroppedExpired.Add(1)
+		d.DropBy(nil, messaging.Modified(false, true, nil))
+	}
+	if a.UnsettledTimeout == 0 && a.Patience == 0 {
+		return
+	}
+	a.Destinations(func(s *links.Sender) {
+		l, ok := s.Conn().Owner().(locker)
+		if !ok {
+			return
+		}
+		l.Do(func(c *transport.Conn) {
+			c.Now = max(c.Now, now)
+			if a.UnsettledTimeout > 0 {
+				s.TimeOut(now - a.UnsettledTimeout)
+			}
+			if a.Patience > 0 && a.Distribution == Multicast {
+				a.impatient(s, c)
+			}
+		})
+	})
+}
+
+// expired takes out the waiting deliveries whose time has run out.
+func (a *Address) expired(now int64) []*links.Delivery {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.count == 0 {
+		return nil
+	}
+	var out []*links.Delivery
+	for p, w := range a.waiting {
+		kept := w[:0]
+		for _, d := range w {
+			if d.Deadline != 0 && now > d.Deadline {
+				out = append(out, d)
+				a.count--
+				a.bytes -= d.Parked
+			} else {
+				kept = append(kept, d)
+			}
+		}
+		clear(w[len(kept):])
+		a.waiting[p] = kept
+	}
+	if len(out) > 0 {
+		a.watermark(nil)
+	}
+	return out
+}

@@ -1,0 +1,69 @@
+package router
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+
+	"sluice/router/control/config"
+	"sluice/router/control/logging"
+	"sluice/router/control/web"
+)
+
+// An httpListener serves health and metrics.
+type httpListener struct {
+	l       net.Listener
+	tls     func() *tls.Config
+	handler http.Handler
+	router  *Router
+}
+
+func (r *Router) listenHTTP(cfg config.Listener) error {
+	p, err := r.profile(cfg.SSLProfile)
+	if err != nil {
+		return fmt.Errorf("%v: %w", cfg.Pos, err)
+	}
+	l, err := net.Listen(cfg.Network(), cfg.Address())
+	if err != nil {
+		return listenError(cfg, err)
+	}
+	h := &httpListener{l: l, router: r}
+	if p != nil {
+		h.tls = func() *tls.Config { return p.Server(cfg.RequireClientCert()) }
+	}
+	h.handler = web.Handler(web.Options{
+		Healthz:  cfg.Healthz,
+		Metrics:  cfg.Metrics,
+		Ready:    r.readiness,
+		Snapshot: r.snapshot,
+	})
+	r.http = append(r.http, h)
+	log := r.logs.Logger(logging.HTTP)
+	logging.Notice(&log).Msgf("Listening for HTTP on %s", l.Addr())
+	return nil
+}
+
+func (h *httpListener) run(ctx context.Context) {
+	web.Serve(ctx, h.l, h.tls, h.handler, h.router.logs.Logger(logging.HTTP))
+}
+
+func (h *httpListener) close() { h.l.Close() }
+
+// HTTPAddrs returns the addresses on which HTTP is listened for.
+func (r *Router) HTTPAddrs() []net.Addr {
+	var addrs []net.Addr
+	for _, h := range r.http {
+		addrs = append(addrs, h.l.Addr())
+	}
+	return addrs
+}
+
+// readiness says what the router waits for before it serves.
+func (r *Router) readiness() string {
+	if !r.Ready() {
+		return "starting or shutting down"
+	}
+	return ""
+}

@@ -1,0 +1,114 @@
+package listen
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Back-off of connectors: the first attempts follow quickly, so that a restart
+// of the other side is hardly felt, and later ones at most this far apart. Each
+// pause is shortened by a random part, so that many routers that lost the same
+// peer do not come back in step.
+const (
+	firstPause  = 250 * time.Millisecond
+	lastPause   = 15 * time.Second
+	dialTimeout = 10 * time.Second
+)
+
+// A Status says how a connector is doing.
+type Status struct {
+	State string // CONNECTING, SUCCESS, FAILED
+	Text  string // of the last failure
+	Since time.Time
+}
+
+// A Connector keeps one connection to a peer.
+type Connector struct {
+	Name    string
+	Network string
+	Address string
+	// TLS returns the configuration for the next attempt; nil for none.
+	TLS func() *tls.Config
+	// Serve runs a connection until it has ended or ctx is done. It returns
+	// whether the peer's open had been received, and why the connection ended.
+	Serve func(ctx context.Context, p Peer) (opened bool, err error)
+	Log   zerolog.Logger
+
+	mu     sync.Mutex
+	status Status
+}
+
+// Status returns how the connector is doing.
+func (c *Connector) Status() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.status
+}
+
+func (c *Connector) set(state, text string) {
+	c.mu.Lock()
+	c.status = Status{state, text, time.Now()}
+	c.mu.Unlock()
+}
+
+// Opened tells that the peer's open has been received.
+func (c *Connector) Opened() { c.set("SUCCESS", "") }
+
+// Run connects, and connects again whenever the connection has ended, until
+// ctx is done.
+func (c *Connector) Run(ctx context.Context) error {
+	pause := firstPause
+	for ctx.Err() == nil {
+		c.set("CONNECTING", c.Status().Text)
+		opened, err := c.attempt(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if opened {
+			pause = firstPause
+		}
+		if err == nil {
+			err = errors.New("the peer closed the connection")
+		}
+		c.set("FAILED", err.Error())
+		wait := pause - time.Duration(rand.Int64N(int64(pause)/2))
+		c.Log.Warn().Str("connector", c.Name).Str("address", c.Address).Err(err).
+			Str("retry", wait.Round(time.Millisecond).String()).Msg("connection failed")
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+		pause = min(2*pause, lastPause)
+	}
+	return nil
+}
+
+func (c *Connector) attempt(ctx context.Context) (opened bool, err error) {
+	d := net.Dialer{Timeout: dialTimeout}
+	conn, err := d.DialContext(ctx, c.Network, c.Address)
+	if err != nil {
+		return false, err
+	}
+	p := Peer{Conn: conn}
+	if c.TLS != nil {
+		t := tls.Client(conn, c.TLS())
+		hctx, cancel := context.WithTimeout(ctx, dialTimeout)
+		err := t.HandshakeContext(hctx)
+		cancel()
+		if err != nil {
+			conn.Close()
+			return false, fmt.Errorf("TLS: %w", err)
+		}
+		state := t.ConnectionState()
+		p.Conn, p.TLS = t, &state
+	}
+	return c.Serve(ctx, p)
+}

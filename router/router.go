@@ -1,0 +1,356 @@
+package router
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"sluice/amqp"
+	"sluice/amqp/driver"
+	"sluice/links"
+	"sluice/router/address"
+	"sluice/router/admission"
+	"sluice/router/control/auth"
+	"sluice/router/control/config"
+	"sluice/router/control/logging"
+	"sluice/router/control/tlsprofile"
+	"sluice/router/forward"
+	"sluice/router/listen"
+	"sluice/router/table"
+)
+
+// Options are what a Router is made from.
+type Options struct {
+	Config  *config.Config
+	Logs    *logging.Logs
+	Version string
+}
+
+// A Router is a running message router.
+type Router struct {
+	cfg     *config.Config
+	version string
+	logs    *logging.Logs
+	log     zerolog.Logger
+	shared  *admission.Router
+	started time.Time
+	limit   int64 // bytes of memory that the process may use; 0 if not known
+
+	profiles   map[string]*tlsprofile.Profile
+	users      map[string]*auth.Users
+	listeners  []*listener
+	connectors []*listen.Connector
+	http       []*httpListener
+
+	treatments atomic.Pointer[treatments]
+
+	mu     sync.Mutex // guards conns; a leaf lock
+	conns  map[uint64]*connection
+	nextID uint64
+	total  atomic.Uint64 // connections ever accepted or made
+
+	ready atomic.Bool
+}
+
+type listener struct {
+	listen.Listener
+	cfg config.Listener
+}
+
+// treatments is how addresses are configured: replaced whole by a reload.
+type treatments struct {
+	tree     *address.Tree[forward.Treatment]
+	fallback forward.Treatment
+}
+
+// New makes a router and opens its listeners. Nothing is accepted before Run.
+// What the configuration names and cannot be had, a port in use or a missing
+// certificate, is an error, and nothing stays open then.
+func New(o Options) (*Router, error) {
+	r := &Router{
+		cfg:      o.Config,
+		version:  o.Version,
+		logs:     o.Logs,
+		log:      o.Logs.Logger(logging.Router),
+		started:  time.Now(),
+		limit:    o.Config.Router.MemoryLimit,
+		profiles: make(map[string]*tlsprofile.Profile),
+		users:    make(map[string]*auth.Users),
+		conns:    make(map[uint64]*connection),
+	}
+	r.treatments.Store(newTreatments(o.Config))
+	r.shared = &admission.Router{
+		Identity:  address.Identity{ID: o.Config.Router.ID, Edge: o.Config.Router.Mode == config.EdgeMode},
+		Treatment: func(a address.Address) forward.Treatment { return r.treatments.Load().of(a) },
+	}
+	r.shared.Table = table.New(r.shared.Treatment)
+	if err := r.prepare(); err != nil {
+		r.closeListeners()
+		return nil, err
+	}
+	return r, nil
+}
+
+func newTreatments(c *config.Config) *treatments {
+	t := &treatments{tree: new(address.Tree[forward.Treatment])}
+	fallback := config.DefaultAddress()
+	fallback.Distribution = c.Router.DefaultDistribution
+	t.fallback = treatment(&fallback)
+	for i := range c.Addresses {
+		a := &c.Addresses[i]
+		t.tree.Insert(a.Match, treatment(a))
+	}
+	return t
+}
+
+func treatment(a *config.Address) forward.Treatment {
+	d := map[config.Distribution]forward.Distribution{
+		config.Balanced:    forward.Balanced,
+		config.Closest:     forward.Closest,
+		config.Multicast:   forward.Multicast,
+		config.Unavailable: forward.Unavailable,
+	}[a.Distribution]
+	return forward.Treatment{
+		Distribution:     d,
+		Priority:         a.Priority,
+		HighBytes:        a.WaitingHighBytes,
+		LowBytes:         a.WaitingLowBytes,
+		HighCount:        a.WaitingHighCount,
+		LowCount:         a.WaitingLowCount,
+		Redeliver:        a.Redeliver,
+		UnsettledTimeout: int64(a.UnsettledTimeout),
+		Patience:         int64(a.MulticastPatience),
+	}
+}
+
+// of returns how an address is treated. Names that only this router has, such
+// as those of dynamic sources, are always balanced.
+func (t *treatments) of(a address.Address) forward.Treatment {
+	if a.Class == address.Mobile {
+		if found, ok := t.tree.Match(a.Text); ok {
+			return found
+		}
+		return t.fallback
+	}
+	local := t.fallback
+	local.Distribution = forward.Balanced
+	return local
+}
+
+func (r *Router) prepare() error {
+	for i := range r.cfg.SSLProfiles {
+		spec := r.cfg.SSLProfiles[i].Spec
+		p, err := tlsprofile.New(spec, r.logs.Logger(logging.Server))
+		if err != nil {
+			return fmt.Errorf("sslProfile %s: %w", spec.Name, err)
+		}
+		r.profiles[spec.Name] = p
+	}
+	for i := range r.cfg.Listeners {
+		l := r.cfg.Listeners[i]
+		if f := l.SASLUsersFile; f != "" && r.users[f] == nil {
+			u, err := auth.LoadUsers(f)
+			if err != nil {
+				return fmt.Errorf("%v: saslUsersFile: %w", l.Pos, err)
+			}
+			r.users[f] = u
+		}
+		var err error
+		if l.HTTP {
+			err = r.listenHTTP(l)
+		} else {
+			err = r.listenAMQP(l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for i := range r.cfg.Connectors {
+		r.addConnector(r.cfg.Connectors[i])
+	}
+	return nil
+}
+
+func (r *Router) profile(name string) (*tlsprofile.Profile, error) {
+	if name == "" {
+		return nil, nil
+	}
+	p := r.profiles[name]
+	if p == nil {
+		return nil, fmt.Errorf("there is no sslProfile named %q", name)
+	}
+	return p, nil
+}
+
+func (r *Router) listenAMQP(cfg config.Listener) error {
+	p, err := r.profile(cfg.SSLProfile)
+	if err != nil {
+		return fmt.Errorf("%v: %w", cfg.Pos, err)
+	}
+	l := &listener{cfg: cfg}
+	l.Name, l.Log = cfg.Name, r.logs.Logger(logging.Server)
+	l.RequireTLS = cfg.RequireSSL
+	l.Handshake = cfg.HandshakeTimeout
+	if l.Handshake == 0 {
+		l.Handshake = driver.DefaultHandshakeTimeout
+	}
+	if p != nil {
+		l.TLS = func() *tls.Config { return p.Server(cfg.RequireClientCert()) }
+	}
+	l.Serve = func(ctx context.Context, peer listen.Peer) { r.serveAccepted(ctx, l, p, peer) }
+	if err := l.Listen(cfg.Network(), cfg.Address()); err != nil {
+		return listenError(cfg, err)
+	}
+	r.listeners = append(r.listeners, l)
+	log := r.logs.Logger(logging.Server)
+	logging.Notice(&log).Str("role", string(cfg.Role)).Bool("tls", p != nil).Msgf("Listening on %s", l.Addr())
+	r.warnOpen(&cfg)
+	return nil
+}
+
+func listenError(cfg config.Listener, err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
+	return fmt.Errorf("%v: cannot listen on %s: %w; is another process using the port?", cfg.Pos, cfg.Address(), err)
+}
+
+// warnOpen warns of a door that anybody on the network may walk through.
+func (r *Router) warnOpen(l *config.Listener) {
+	if l.AllowInsecure || l.AuthenticatePeer || l.RequireClientCert() && l.RequireSSL || isLoopback(l.Host) {
+		return
+	}
+	r.log.Warn().Str("listener", l.Address()).Msg("this listener takes anybody from the network without authentication; set authenticatePeer: yes, listen on 127.0.0.1, or say allowInsecure: yes")
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+func (r *Router) addConnector(cfg config.Connector) {
+	p, _ := r.profile(cfg.SSLProfile) // the configuration has been checked
+	c := &listen.Connector{
+		Name:    cfg.Name,
+		Network: cfg.Network(),
+		Address: cfg.Address(),
+		Log:     r.logs.Logger(logging.ConnMgr),
+	}
+	if p != nil {
+		c.TLS = func() *tls.Config { return p.Client(cfg.Host, cfg.VerifyHostname) }
+	}
+	c.Serve = func(ctx context.Context, peer listen.Peer) (bool, error) { return r.serveDialled(ctx, c, &cfg, peer) }
+	r.connectors = append(r.connectors, c)
+}
+
+// Limits are the limits of links, from those of a listener or connector.
+func linkLimits(l *config.Limits) links.Limits {
+	return links.Limits{
+		Capacity:       uint32(l.LinkCapacity),
+		LinkBytes:      l.LinkBytes,
+		UnboundBytes:   l.UnboundBytes,
+		OutgoingHigh:   l.OutgoingHigh,
+		OutgoingLow:    l.OutgoingLow,
+		MaxMessageSize: l.MaxMessageSize,
+		StripIn:        l.StripAnnotations.In(),
+		StripOut:       l.StripAnnotations.Out(),
+	}
+}
+
+// Run serves until ctx is done, then closes every connection in good order. It
+// returns nil after an orderly end.
+func (r *Router) Run(ctx context.Context) error {
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	accepting, stopAccepting := context.WithCancel(serving)
+	defer stopAccepting()
+	var wg sync.WaitGroup
+	for _, l := range r.listeners {
+		wg.Go(func() { l.Run(accepting) })
+	}
+	for _, c := range r.connectors {
+		wg.Go(func() { c.Run(accepting) })
+	}
+	for _, h := range r.http {
+		wg.Go(func() { h.run(serving) })
+	}
+	for _, p := range r.profiles {
+		wg.Go(func() { p.Watch(serving) })
+	}
+	wg.Go(func() { r.sweep(serving) })
+	r.ready.Store(true)
+	logging.Notice(&r.log).Str("id", r.cfg.Router.ID).Str("mode", string(r.cfg.Router.Mode)).
+		Str("version", r.version).Int("listeners", len(r.listeners)+len(r.http)).Msg("router ready")
+	<-ctx.Done()
+	r.ready.Store(false)
+	logging.Notice(&r.log).Msg("shutting down")
+	r.shutdown(stopAccepting)
+	stop()
+	wg.Wait()
+	logging.Notice(&r.log).Msg("Shut Down")
+	return nil
+}
+
+// shutdown stops accepting, lets what is under way finish for a moment, and
+// closes the connections.
+func (r *Router) shutdown(stopAccepting func()) {
+	deadline := time.Now().Add(r.cfg.Router.ShutdownTimeout)
+	for _, l := range r.listeners {
+		l.Close()
+	}
+	err := amqp.Errorf(amqp.CondConnectionForced, "the router is shutting down")
+	for _, c := range r.connections() {
+		c.driver.Close(err)
+	}
+	for time.Now().Before(deadline) && len(r.connections()) > 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	for _, c := range r.connections() {
+		c.driver.Abort()
+	}
+	stopAccepting()
+}
+
+func (r *Router) closeListeners() {
+	for _, l := range r.listeners {
+		l.Close()
+	}
+	for _, h := range r.http {
+		h.close()
+	}
+}
+
+// Addrs returns the addresses on which AMQP is listened for.
+func (r *Router) Addrs() []net.Addr {
+	var addrs []net.Addr
+	for _, l := range r.listeners {
+		addrs = append(addrs, l.Addr())
+	}
+	return addrs
+}
+
+// Ready tells whether the router serves.
+func (r *Router) Ready() bool { return r.ready.Load() }
+
+func (r *Router) connections() []*connection {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]*connection, 0, len(r.conns))
+	for _, c := range r.conns {
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(a, b *connection) int { return int(a.id) - int(b.id) })
+	return list
+}

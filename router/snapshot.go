@@ -1,0 +1,67 @@
+package router
+
+import (
+	"sluice/amqp/transport"
+	"sluice/buffers"
+	"sluice/links"
+	"sluice/router/control/web"
+	"sluice/router/forward"
+)
+
+// snapshot adds up what connections and addresses count.
+func (r *Router) snapshot() web.Snapshot {
+	s := web.Snapshot{
+		ConnectionsTotal: r.total.Load(),
+		AttachesTotal:    r.shared.Attaches.Load(),
+		RefusalsTotal:    r.shared.Refusals.Load(),
+		ChunkBytes:       buffers.InUse(),
+	}
+	r.shared.Table.All(func(a *forward.Address) {
+		v := a.View()
+		s.Addresses++
+		s.ContentBytes += v.WaitingBytes + v.Retained
+		s.Waiting += v.Waiting
+		if v.Gate == links.GateFull {
+			s.AddressesFull++
+		}
+		st := &a.Stats
+		s.GateClosedTotal += st.GateClosed.Load()
+		s.Ingress += st.Ingress.Load()
+		s.Egress += st.Egress.Load()
+		s.DroppedNoDestination += st.DroppedNoDestination.Load()
+		s.DroppedTTL += st.DroppedExpired.Load()
+		s.DroppedSlow += st.DroppedSlow.Load()
+		s.Redelivered += st.Redelivered.Load()
+	})
+	for _, c := range r.connections() {
+		s.Connections++
+		c.driver.Do(func(tc *transport.Conn) {
+			tc.Sessions(func(ss *transport.Session) {
+				ss.Links(func(l transport.Link) { addLink(&s, l) })
+			})
+		})
+	}
+	return s
+}
+
+func addLink(s *web.Snapshot, l transport.Link) {
+	s.Links++
+	switch l := l.(type) {
+	case *links.Receiver:
+		s.SessionBytes += l.Waiting()
+		if l.Held() {
+			s.LinksHeld++
+		}
+		if l.Credit() == 0 {
+			s.LinksNoCredit++
+		}
+		s.Accepted += l.Counters.Accepted
+		s.Rejected += l.Counters.Rejected
+		s.Released += l.Counters.Released
+		s.Modified += l.Counters.Modified
+		s.Preset += l.Counters.Presettled
+	case *links.Sender:
+		s.OutgoingBytes += l.Outgoing()
+		s.TimedOut += l.Counters.TimedOut
+	}
+}

@@ -1,0 +1,115 @@
+// Package table finds addresses by name.
+//
+// An address exists while a link uses it: the first that attaches makes it, and
+// the last that leaves removes it. Looking one up takes the lock of one shard,
+// and happens when a link attaches and for messages of anonymous terminuses,
+// not for every message.
+package table
+
+import (
+	"hash/maphash"
+	"sync"
+
+	"sluice/router/address"
+	"sluice/router/forward"
+)
+
+const shards = 64 // enough that attaching links on many cores seldom meet
+
+// A Table holds the addresses of a router.
+type Table struct {
+	seed      maphash.Seed
+	treatment func(address.Address) forward.Treatment
+	shards    [shards]shard
+}
+
+type shard struct {
+	mu      sync.Mutex // below the lock of a connection, above nothing
+	entries map[address.Address]*entry
+	_       [40]byte // shards do not share cache lines
+}
+
+type entry struct {
+	a     *forward.Address
+	users int
+}
+
+// New returns an empty table. Treatment tells how an address is configured; it
+// is asked once, when the address comes into being.
+func New(treatment func(address.Address) forward.Treatment) *Table {
+	t := &Table{seed: maphash.MakeSeed(), treatment: treatment}
+	for i := range t.shards {
+		t.shards[i].entries = make(map[address.Address]*entry)
+	}
+	return t
+}
+
+func (t *Table) shard(name address.Address) *shard {
+	return &t.shards[maphash.String(t.seed, name.Text)%shards]
+}
+
+// Acquire returns the address for a link, which is counted until the address
+// is told that the link has left.
+func (t *Table) Acquire(name address.Address) *forward.Address {
+	s := t.shard(name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[name]
+	if e == nil {
+		e = new(entry)
+		e.a = forward.NewAddress(name.Key(), t.treatment(name), func(*forward.Address) { t.release(name) })
+		s.entries[name] = e
+	}
+	e.users++
+	return e.a
+}
+
+func (t *Table) release(name address.Address) {
+	s := t.shard(name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.entries[name]; e != nil {
+		if e.users--; e.users == 0 {
+			delete(s.entries, name)
+		}
+	}
+}
+
+// Find returns the address with this name if a link uses it.
+func (t *Table) Find(name address.Address) *forward.Address {
+	s := t.shard(name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.entries[name]; e != nil {
+		return e.a
+	}
+	return nil
+}
+
+// All calls f for every address.
+func (t *Table) All(f func(*forward.Address)) {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		list := make([]*forward.Address, 0, len(s.entries))
+		for _, e := range s.entries {
+			list = append(list, e.a)
+		}
+		s.mu.Unlock()
+		for _, a := range list {
+			f(a)
+		}
+	}
+}
+
+// Len is the number of addresses.
+func (t *Table) Len() int {
+	n := 0
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		n += len(s.entries)
+		s.mu.Unlock()
+	}
+	return n
+}

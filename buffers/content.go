@@ -232,6 +232,7 @@ func (c *Content) pass(i int) {
 func (c *Content) Detach(cur *Cursor, keep bool) {
 	if c.isWhole {
 		if c.readers.Add(-1) == 0 && !keep {
+			c.discard = true
 			c.whole.Release()
 		}
 		return

@@ -4,6 +4,7 @@ import (
 	"sluice/amqp"
 	"sluice/amqp/frames"
 	"sluice/amqp/transport"
+	"sluice/buffers"
 )
 
 // A Gate says what an address wants of those who send to it.
@@ -60,7 +61,7 @@ func (r *Receiver) grant() {
 		}
 		return
 	}
-	if gate == GateFull || r.Held() || r.waiting > 0 {
+	if gate == GateFull || r.Held() || r.waiting > 0 || buffers.Tight() {
 		return
 	}
 	// Set before the counters are read: whoever counts them down afterwards
@@ -80,6 +81,13 @@ func (r *Receiver) grant() {
 		r.highest = r.limit
 	}
 	r.ep.WantFlow()
+}
+
+// Relieve grants credit that was held back while memory was short.
+func (r *Receiver) Relieve() {
+	if !r.gone {
+		r.grant()
+	}
 }
 
 // shrink asks a peer whose messages have grown to send fewer. What it has sent

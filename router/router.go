@@ -86,6 +86,7 @@ func New(o Options) (*Router, error) {
 		users:    make(map[string]*auth.Users),
 		conns:    make(map[uint64]*connection),
 	}
+	r.budgetMemory()
 	r.treatments.Store(newTreatments(o.Config))
 	r.shared = &admission.Router{
 		Identity:  address.Identity{ID: o.Config.Router.ID, Edge: o.Config.Router.Mode == config.EdgeMode},

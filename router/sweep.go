@@ -2,8 +2,13 @@ package router
 
 import (
 	"context"
+	"math"
+	"runtime/debug"
 	"time"
 
+	"sluice/amqp/transport"
+	"sluice/buffers"
+	"sluice/links"
 	"sluice/router/forward"
 )
 
@@ -11,14 +16,55 @@ import (
 // long: ttl, unsettled time-outs, the patience of multicast.
 const sweepInterval = time.Second
 
+// relieveInterval is how soon after memory was short peers are asked for more.
+const relieveInterval = 20 * time.Millisecond
+
+// memoryShare is the part of the process's memory that buffers may take before
+// peers are asked for nothing more; the rest is for everything else.
+const memoryShare = 2
+
+// budgetMemory sets the process-wide budget from the memory limit: the
+// configured one, or what the runtime was told (GOMEMLIMIT, the container).
+func (r *Router) budgetMemory() {
+	n := r.limit
+	if n == 0 {
+		if n = debug.SetMemoryLimit(-1); n == math.MaxInt64 {
+			n = 0
+		}
+	}
+	buffers.SetLimit(n / memoryShare)
+}
+
+// relieve opens windows and grants credit that were held back.
+func (r *Router) relieve() {
+	for _, c := range r.connections() {
+		c.driver.Do(func(tc *transport.Conn) {
+			tc.Sessions(func(s *transport.Session) {
+				s.Relieve()
+				s.Links(func(l transport.Link) {
+					if in, ok := l.(*links.Receiver); ok {
+						in.Relieve()
+					}
+				})
+			})
+		})
+	}
+}
+
 // sweep is a control goroutine; it is never on the message path.
 func (r *Router) sweep(ctx context.Context) {
 	t := time.NewTicker(sweepInterval)
 	defer t.Stop()
+	memory := time.NewTicker(relieveInterval)
+	defer memory.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-memory.C:
+			if buffers.Relieved() {
+				r.relieve()
+			}
 		case now := <-t.C:
 			r.shared.Table.All(func(a *forward.Address) { a.Sweep(now.UnixNano()) })
 		}

@@ -48,10 +48,16 @@ func (s *Session) Window() uint32 { return s.incoming.window }
 // flow serves many frames.
 func (s *Session) Pulled(n uint32) {
 	s.waiting -= n
+	if buffers.Tight() {
+		return
+	}
 	if left := uint32(s.limit.Sub(s.nextIncomingID)); s.incoming.window-s.waiting >= left+(s.incoming.window+1)/2 {
 		s.wantFlow()
 	}
 }
+
+// Relieve looks at the window again after memory was short.
+func (s *Session) Relieve() { s.Pulled(0) }
 
 // wantFlow has a flow of the session's own state sent with the next output.
 func (s *Session) wantFlow() {

@@ -124,7 +124,9 @@ func (b *builder) checkProfile(e *entity) {
 func (b *builder) checkProfiles() {
 	var names []string
 	for _, p := range b.config.SSLProfiles {
-		names = append(names, p.Name)
+		if !contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
 	}
 	for _, ref := range b.profiles {
 		name, pos := ref.entity.text("sslProfile"), ref.entity.posOf("sslProfile")

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -152,7 +151,7 @@ func (g *given) parse(r *reporter) bool {
 	case schema.Bytes:
 		n, err := schema.ParseBytes(v.text)
 		if err != nil {
-			r.mistake(v.pos, typeWords(a), "", "%s: %s", name, errors.Unwrap(err))
+			r.mistake(v.pos, typeWords(a), "", "%s of %s", err, name)
 			return false
 		}
 		return g.inRange(n, r)
@@ -162,8 +161,7 @@ func (g *given) parse(r *reporter) bool {
 			yes, ok = n != 0, true
 		}
 		if !ok {
-			r.mistake(v.pos, "yes or no", schema.Nearest(v.text, []string{"yes", "no", "true", "false", "on", "off"}),
-				"%s of %s is no boolean", quoted(v.text), name)
+			r.mistake(v.pos, "yes or no", "", "%s of %s is no boolean", quoted(v.text), name)
 			return false
 		}
 		g.yes = yes
@@ -208,7 +206,7 @@ func typeWords(a *schema.Attribute) string {
 	case schema.Integer:
 		return "an integer" + rangeWords(a, func(n int64) string { return fmt.Sprint(n) })
 	case schema.Bytes:
-		return "a number of bytes, such as 65536, 64Ki or 1Gi" + rangeWords(a, schema.FormatBytes)
+		return "bytes, such as 65536, 64Ki or 1Gi," + rangeWords(a, schema.FormatBytes)
 	case schema.Boolean:
 		return "yes or no"
 	case schema.Enum:

@@ -31,6 +31,10 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
+// longList is how long a list of names may be, in bytes, to be shown beside the
+// nearest of them.
+const longList = 90
+
 // String returns the problem in one line.
 func (p Problem) String() string {
 	var b strings.Builder
@@ -41,7 +45,8 @@ func (p Problem) String() string {
 		b.WriteString(": error: ")
 	}
 	b.WriteString(p.Text)
-	if p.Expected != "" {
+	// The nearest name says more than a long list of all.
+	if p.Expected != "" && (p.Suggestion == "" || len(p.Expected) <= longList) {
 		b.WriteString("; expected " + p.Expected)
 	}
 	if p.Suggestion != "" {

@@ -28,7 +28,7 @@ var byteSuffixes = []struct {
 }
 
 var (
-	errNotBytes = errors.New("not a number of bytes")
+	errNotBytes = errors.New("no number of bytes")
 	errTooLarge = errors.New("too large")
 )
 

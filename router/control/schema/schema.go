@@ -64,6 +64,9 @@ func (e *Entity) FullName() string { return Prefix + e.Name }
 
 // FileName returns the name that e has in a configuration file.
 func (e *Entity) FileName() string {
+	if e.Kind == Nested {
+		return "group" // of a vhost; there is no other
+	}
 	for short, long := range fileNames {
 		if long == e.Name {
 			return short
@@ -161,11 +164,12 @@ func ByFileName(name string) *Entity {
 	return e
 }
 
-// FileNames returns the names of all sections that a file may have.
+// FileNames returns the names of all sections that a file may have and that are
+// good for something.
 func FileNames() []string {
 	var names []string
 	for _, e := range tables.entities {
-		if e.Kind == File {
+		if e.Kind == File && e.Support != Never {
 			names = append(names, e.FileName())
 		}
 	}

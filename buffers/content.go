@@ -28,6 +28,11 @@ type Content struct {
 	ended   bool
 	aborted bool
 	discard bool // no reader is left and none will come
+
+	// Small appends are collected here, so that a message in many tiny frames
+	// pins about as much memory as it has bytes.
+	tail     *Chunk
+	tailUsed int
 }
 
 type piece struct {
@@ -58,15 +63,54 @@ func (c *Content) Append(s Slice) {
 		s.Release()
 		return
 	}
-	c.pieces = append(c.pieces, piece{s, c.readers.Load()})
 	c.bytes += n
+	if n < smallAppend {
+		c.collect(s)
+	} else {
+		c.pieces = append(c.pieces, piece{s, c.readers.Load()})
+	}
 	c.mu.Unlock()
+}
+
+const (
+	smallAppend = 2 << 10 // bytes; smaller appends are copied together
+	tailSize    = 8 << 10 // bytes; of the Chunk that they are copied to
+)
+
+// collect copies s to the tail. The last piece grows if no reader has passed it.
+func (c *Content) collect(s Slice) {
+	b := s.Bytes()
+	if c.tail == nil || len(c.tail.b)-c.tailUsed < len(b) {
+		c.dropTail()
+		c.tail = GetChunk(tailSize)
+	}
+	from := c.tailUsed
+	c.tailUsed += copy(c.tail.b[from:], b)
+	readers := c.readers.Load()
+	if n := len(c.pieces); n > 0 {
+		if p := &c.pieces[n-1]; p.s.c == c.tail && p.left == readers {
+			p.s.end = uint32(c.tailUsed)
+			s.Release()
+			return
+		}
+	}
+	c.tail.Retain(1)
+	c.pieces = append(c.pieces, piece{c.tail.Slice(from, c.tailUsed), readers})
+	s.Release()
+}
+
+func (c *Content) dropTail() {
+	if c.tail != nil {
+		c.tail.Release(1)
+		c.tail, c.tailUsed = nil, 0
+	}
 }
 
 // End marks the message complete.
 func (c *Content) End() {
 	c.mu.Lock()
 	c.ended = true
+	c.dropTail()
 	c.mu.Unlock()
 }
 
@@ -74,6 +118,7 @@ func (c *Content) End() {
 func (c *Content) Abort() {
 	c.mu.Lock()
 	c.ended, c.aborted = true, true
+	c.dropTail()
 	c.mu.Unlock()
 }
 
@@ -261,6 +306,7 @@ func (c *Content) sweep() {
 
 func (c *Content) drop() {
 	c.discard = true
+	c.dropTail()
 	for _, p := range c.pieces {
 		p.s.Release()
 	}
@@ -286,6 +332,7 @@ func (c *Content) Discard() {
 
 // Reset makes the Content fit for another message. Nobody may hold it.
 func (c *Content) Reset() {
+	c.dropTail()
 	c.whole, c.isWhole = Slice{}, false
 	clear(c.pieces)
 	c.readers.Store(0)

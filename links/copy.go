@@ -27,6 +27,7 @@ type Copy struct {
 	keep    bool // bytes are kept so that the message can be sent again
 	multi   bool // one of several copies
 	early   bool // the receiver settled before all was sent
+	compact bool // does not pin the memory that it was read into
 }
 
 const (

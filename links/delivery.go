@@ -37,6 +37,8 @@ type Delivery struct {
 	// Parked is the number of bytes that the address counts while the delivery
 	// waits. It is guarded likewise.
 	Parked int64
+	// Waiter is the address that the delivery last waited at.
+	Waiter Waiter
 
 	// Guarded by the lock of the sender's connection.
 	resolved bool // an outcome has been passed on; the rest is discarded
@@ -59,6 +61,12 @@ type Delivery struct {
 	tally   tally
 
 	one Copy // the copy of a message that goes one way
+}
+
+// A Waiter holds deliveries that have no destination yet.
+type Waiter interface {
+	// Withdraw gives up d if it still waits.
+	Withdraw(d *Delivery, by *transport.Conn)
 }
 
 var deliveryPool = sync.Pool{New: func() any { return new(Delivery) }}
@@ -100,7 +108,7 @@ func (d *Delivery) reset() {
 	d.to, d.strip = d.to[:0], false
 	d.whole, d.pre, d.resolved, d.listed = false, false, false, false
 	d.bound, d.rebound = false, false
-	d.Failures, d.Parked = 0, 0
+	d.Failures, d.Parked, d.Waiter = 0, 0, nil
 	d.settled.Store(false)
 	d.unsent.Store(0)
 	for i, c := range d.copies {

@@ -304,7 +304,11 @@ func (r *Receiver) abort() {
 	for _, c := range d.copies {
 		c.to.wake(r.Conn())
 	}
+	waits := !d.bound && !r.envelope
 	d.mu.Unlock()
+	if waits && d.Waiter != nil {
+		d.Waiter.Withdraw(d, r.Conn())
+	}
 	if r.unbound {
 		r.unbound = false
 		r.endHold()

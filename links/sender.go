@@ -48,6 +48,7 @@ type Sender struct {
 	ep     *transport.Endpoint
 	mode   amqp.SenderSettleMode
 	info   Info
+	most   int64 // the receiver's max-message-size in bytes; 0 for any
 	// defaultOutcome is used when the peer settles without an outcome (§3.5.3).
 	defaultOutcome messaging.DeliveryState
 
@@ -101,7 +102,7 @@ func (d *Dest) Credit() int32 { return d.Limit.Sub(d.Bound) }
 
 // NewSender returns a link that is fed by src.
 func NewSender(a *frames.Attach, limits Limits, src Source, info Info) *Sender {
-	s := &Sender{limits: limits, source: src, mode: a.SenderSettleMode, info: info}
+	s := &Sender{limits: limits, source: src, mode: a.SenderSettleMode, info: info, most: int64(min(a.MaxMessageSize, 1<<62))}
 	s.budget.High, s.budget.Low = limits.OutgoingHigh, limits.OutgoingLow
 	if a.Source != nil && a.Source.DefaultOutcome != nil {
 		s.defaultOutcome = decodeOutcome(a.Source.DefaultOutcome)
@@ -141,6 +142,13 @@ func (s *Sender) Over() bool {
 	s.starved = true
 	return true
 }
+
+// slowAbove is the number of outgoing bytes from which on new messages probably
+// wait, and had better not pin the memory that they were read into.
+const slowAbove = 128 << 10
+
+// Slow tells whether a message that is bound now will probably wait.
+func (s *Sender) Slow() bool { return s.Conn().Blocked.Load() || s.budget.Used() >= slowAbove }
 
 // Outgoing is the number of bytes in stage three.
 func (s *Sender) Outgoing() int64 { return s.budget.Used() }

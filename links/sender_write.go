@@ -25,6 +25,9 @@ func (s *Sender) WriteTransfers(o *transport.Output, room int) (again bool) {
 			}
 			s.current = c
 		}
+		if s.most != 0 && !c.over && c.d.Size() > s.most {
+			s.tooLarge(c)
+		}
 		n, done := s.write(o, c)
 		room -= n
 		if !done {
@@ -33,7 +36,33 @@ func (s *Sender) WriteTransfers(o *transport.Output, room int) (again bool) {
 		}
 	}
 	s.flushPassed()
+	s.compact()
 	return true
+}
+
+// compact copies what is left out of the memory that it was read into: a peer
+// whose window is closed may leave it there for long. What has been copied is
+// at the front, so looking from the back finds the rest.
+func (s *Sender) compact() {
+	for i := len(s.taken) - 1; i >= s.next; i-- {
+		c := s.taken[i]
+		if c.compact || c.multi {
+			return
+		}
+		c.compact = true
+		c.d.Content.Compact()
+	}
+}
+
+// tooLarge gives up a message that the receiver has said it does not take.
+func (s *Sender) tooLarge(c *Copy) {
+	if c.started && !c.settled {
+		s.Session().Settled(c.id)
+	}
+	c.over, c.early = true, true
+	state := messaging.Rejected(amqp.Errorf(amqp.CondMessageSizeExceeded, "the receiver takes no messages of more than %d bytes", s.most))
+	s.outcome(c, state)
+	c.resolve(true, state)
 }
 
 // pop returns the next copy that may be sent.
@@ -201,10 +230,14 @@ func (s *Sender) complete(c *Copy) {
 // abort ends a message that cannot be completed or is no longer wanted.
 func (s *Sender) abort(o *transport.Output, c *Copy) int {
 	s.current = nil
-	t := &s.transfer
-	t.Aborted = true
-	t.Settled, t.HasSettled = true, true
-	s.Session().Send(o, s.ep, t, nil)
+	if c.started {
+		t := &s.transfer
+		t.Aborted = true
+		t.Settled, t.HasSettled = true, true
+		s.Session().Send(o, s.ep, t, nil)
+	} else {
+		s.source.Unbound(s, s.Conn(), 1)
+	}
 	c.stop()
 	if !c.over {
 		// §2.7.5: an aborted delivery is settled. Its sender aborted it and

@@ -264,6 +264,7 @@ func (d *Driver) pump() [][]byte {
 		rest, err := d.wire.tryWrite(vec)
 		d.mu.Lock()
 		if err == nil && len(rest) > 0 {
+			d.conn.Blocked.Store(true)
 			return rest
 		}
 		d.endWrite(n, err)
@@ -293,6 +294,7 @@ func (d *Driver) writer(rest [][]byte) {
 	for rest != nil {
 		err := d.wire.write(rest)
 		d.mu.Lock()
+		d.conn.Blocked.Store(false)
 		d.endWrite(d.out.Len(), err)
 		rest = d.pump()
 		w.owners = d.conn.Touched(w.owners)

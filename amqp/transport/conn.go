@@ -2,6 +2,7 @@ package transport
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sluice/amqp"
@@ -119,6 +120,10 @@ type Conn struct {
 	touched  []*Conn    // connections with new work because of what was handled
 	settling run        // outcomes on their way to another connection
 	batch    []Batcher  // who has collected something during Consume
+
+	// Blocked tells whether the socket does not take what is to be written. It
+	// may be read from anywhere, as a hint.
+	Blocked atomic.Bool
 
 	// Now is the time of the batch that is being handled, in UnixNano.
 	Now      int64

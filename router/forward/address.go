@@ -177,10 +177,33 @@ func (a *Address) ahead(p uint8) bool {
 // wait puts d at the end of those of its priority.
 func (a *Address) wait(d *links.Delivery) {
 	d.Park()
+	d.Waiter = a
 	a.waiting[d.Priority] = append(a.waiting[d.Priority], d)
 	a.count++
 	a.bytes += d.Parked
 	a.watermark(nil)
+}
+
+// Withdraw implements links.Waiter: an aborted delivery does not wait. It is
+// among the last, since its sender had not finished it.
+func (a *Address) Withdraw(d *links.Delivery, by *transport.Conn) {
+	a.mu.Lock()
+	w := a.waiting[d.Priority]
+	i := len(w) - 1
+	for i >= 0 && w[i] != d {
+		i--
+	}
+	if i < 0 {
+		a.mu.Unlock()
+		return
+	}
+	a.waiting[d.Priority] = append(w[:i], w[i+1:]...)
+	w[len(w)-1] = nil
+	a.count--
+	a.bytes -= d.Parked
+	a.watermark(by)
+	a.mu.Unlock()
+	d.DropBy(by, messaging.DeliveryState{})
 }
 
 // next takes the delivery that has waited longest at the highest priority.
@@ -207,6 +230,9 @@ func (a *Address) bind(d *links.Delivery, s *links.Sender, by *transport.Conn) {
 		// What is kept has a bound of its own; beyond it the ability to send
 		// again is given up, not the flow.
 		keep = a.retained.Load()+d.Size() <= a.HighBytes
+	}
+	if s.Slow() {
+		d.Park()
 	}
 	a.hand(s, d.BindOne(s, by, keep))
 }
@@ -377,6 +403,7 @@ func (a *Address) requeue(back []*links.Delivery) {
 	var front [10][]*links.Delivery
 	for _, d := range back {
 		d.Park()
+		d.Waiter = a
 		front[d.Priority] = append(front[d.Priority], d)
 		a.count++
 		a.bytes += d.Parked

@@ -14,7 +14,7 @@ import (
 func (a *Address) copyToAll(d *links.Delivery, by *transport.Conn) {
 	late := false
 	for _, s := range a.dests {
-		if s.Dest.Credit() <= 0 {
+		if s.Dest.Credit() <= 0 || s.Slow() {
 			late = true
 			break
 		}

@@ -17,7 +17,7 @@ type process interface {
 	Reload(*config.Config) []string
 }
 
-// assemble makes a router.
+// assemble makes a router. Tests of signals replace it.
 var assemble = func(cfg *config.Config, logs *logging.Logs) (process, error) {
 	return router.New(router.Options{Config: cfg, Logs: logs, Version: versionText()})
 }

@@ -7,8 +7,9 @@ import (
 )
 
 // loadConfig loads the files, or the default configuration if there are none.
-func loadConfig(files []string, o config.Overrides) (*config.Config, config.Problems) {
-	opts := config.Options{Overrides: o}
+// id is the router id where the files give none; empty: generate one.
+func loadConfig(files []string, id string, o config.Overrides) (*config.Config, config.Problems) {
+	opts := config.Options{ID: id, Overrides: o}
 	if len(files) == 0 {
 		return config.LoadDefault(opts)
 	}

@@ -119,7 +119,7 @@ func (r *receiving) run(ctx context.Context, conn *goamqp.Conn, address string) 
 		go watch(ctx, r.timeout, &r.reporter.messages, func() { cancel(errTimeout) })
 	}
 	if r.drain {
-		err = r.drainAll(ctx, receiver)
+		err = r.drainAll(ctx, conn, receiver)
 	} else {
 		err = r.receiveAll(ctx, receiver)
 	}
@@ -131,9 +131,7 @@ func (r *receiving) run(ctx context.Context, conn *goamqp.Conn, address string) 
 	}
 	s := r.reporter.summary(&r.latency)
 	s.Outcomes = map[string]uint64{r.outcome: uint64(r.taken)}
-	if !r.print || r.reporter.json {
-		r.reporter.finish(s)
-	}
+	r.reporter.finish(s)
 	switch {
 	case context.Cause(ctx) == errTimeout && r.taken < r.count:
 		return messagesf("%d of %d messages came before nothing came for %v", r.taken, r.count, r.timeout)
@@ -185,10 +183,15 @@ func (r *receiving) receiveAll(ctx context.Context, receiver *goamqp.Receiver) e
 
 // drainAll takes what there is: it issues credit and drains it until a round
 // brings nothing.
-func (r *receiving) drainAll(ctx context.Context, receiver *goamqp.Receiver) error {
+func (r *receiving) drainAll(ctx context.Context, conn *goamqp.Conn, receiver *goamqp.Receiver) error {
 	for r.count == 0 || r.taken < r.count {
 		before := r.taken
 		if err := r.topUp(receiver); err != nil {
+			return err
+		}
+		// go-amqp forgets credit that it has not sent when a drain begins, so
+		// that the flow frame must be gone first: a round trip sees to that.
+		if err := roundTrip(ctx, conn); err != nil {
 			return err
 		}
 		// go-amqp buffers what comes during a drain.
@@ -206,6 +209,15 @@ func (r *receiving) drainAll(ctx context.Context, receiver *goamqp.Receiver) err
 		}
 	}
 	return nil
+}
+
+// roundTrip returns when the peer has answered something.
+func roundTrip(ctx context.Context, conn *goamqp.Conn) error {
+	session, err := conn.NewSession(ctx, nil)
+	if err != nil {
+		return err
+	}
+	return session.Close(ctx)
 }
 
 // take prints and settles a message.

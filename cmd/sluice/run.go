@@ -50,7 +50,7 @@ func run(c *cli.Context) error {
 		return err
 	}
 	files, overrides := c.StringSlice("config"), overridesOf(c)
-	cfg, problems := loadConfig(files, overrides)
+	cfg, problems := loadConfig(files, "", overrides)
 	if len(problems) > 0 {
 		for _, p := range problems {
 			fmt.Fprintln(c.App.ErrWriter, p)
@@ -93,7 +93,7 @@ func run(c *cli.Context) error {
 		case s := <-signals:
 			switch {
 			case s == syscall.SIGHUP:
-				reload(files, overrides, router, logs)
+				reload(files, cfg.Router.ID, overrides, router, logs)
 			case stopping:
 				log.Warn().Stringer("signal", s).Msg("second signal: ending at once")
 				return quietly(128 + int(s.(syscall.Signal)))
@@ -108,9 +108,9 @@ func run(c *cli.Context) error {
 
 // reload loads the configuration again. With a mistake in it everything stays
 // as it is.
-func reload(files []string, overrides config.Overrides, router process, logs *logging.Logs) {
+func reload(files []string, id string, overrides config.Overrides, router process, logs *logging.Logs) {
 	log := logs.Logger(logging.Router)
-	cfg, problems := loadConfig(files, overrides)
+	cfg, problems := loadConfig(files, id, overrides)
 	if len(problems) > 0 {
 		for _, p := range problems {
 			log.Error().Msg(p.String())
@@ -119,6 +119,7 @@ func reload(files []string, overrides config.Overrides, router process, logs *lo
 		return
 	}
 	warnAbout(&log, cfg)
+	limitMemory(&log, cfg)
 	if err := logs.Apply(cfg.LogSettings()); err != nil {
 		log.Error().Err(err).Msg("log settings not reloaded")
 	}

@@ -37,6 +37,9 @@ func (b *builder) addRouter(e *entity) {
 	}
 	b.checkID(r.ID, e.posOf("id"))
 	if r.ID == "" {
+		r.ID = b.defaultID
+	}
+	if r.ID == "" {
 		r.ID = map[Mode]string{Standalone: "Standalone_", Interior: "Interior_", EdgeMode: "Edge_"}[r.Mode] + randomSuffix()
 	}
 	b.config.Router = r

@@ -189,7 +189,7 @@ func (b *builder) checkListenerSecurity(e *entity, l *Listener) {
 	}
 	if !l.AuthenticatePeer && !l.AllowInsecure && !l.HTTP && !loopback(l.Host) && !(external && !noTLS && l.RequireSSL) {
 		b.warn(l.Pos, "LISTENER %s IS OPEN TO EVERYONE who can reach it: it is not on loopback and does not authenticate peers; set authenticatePeer: yes, or allowInsecure: yes if this is intended",
-			net.JoinHostPort(l.Host, l.Port))
+			l.Address())
 	}
 }
 

@@ -16,6 +16,8 @@ type builder struct {
 	router *entity             // the router entity, once seen
 	once   map[string]Position // singletons seen
 
+	defaultID string // see Options.ID
+
 	profiles []reference // uses of sslProfiles
 }
 

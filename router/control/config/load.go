@@ -16,6 +16,7 @@ import (
 // Options say how files are loaded.
 type Options struct {
 	Hostname  string // makes the router id of the default configuration; empty: os.Hostname
+	ID        string // the router id where the files give none, rather than a generated one
 	Overrides Overrides
 }
 
@@ -131,7 +132,7 @@ func parseText(file, text string, r *reporter) []section {
 
 // assemble checks the sections one by one and together.
 func assemble(sections []section, opts Options, r *reporter) (*Config, Problems) {
-	b := &builder{reporter: r, config: &Config{}, names: map[string]Position{}}
+	b := &builder{reporter: r, config: &Config{}, names: map[string]Position{}, defaultID: opts.ID}
 	b.files = fileOrder(sections)
 	for _, s := range sections {
 		if e := checkSection(s, r); e != nil {

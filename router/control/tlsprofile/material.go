@@ -104,7 +104,10 @@ func (l *loader) certificate(spec Spec) []tls.Certificate {
 		return nil
 	}
 	certPEM := l.read("certFile", spec.CertFile)
-	keyPEM := l.read("privateKeyFile", spec.PrivateKeyFile)
+	keyPEM := certPEM
+	if spec.PrivateKeyFile != spec.CertFile {
+		keyPEM = l.read("privateKeyFile", spec.PrivateKeyFile)
+	}
 	var password auth.Secret
 	if spec.Password != "" {
 		var err error

@@ -27,10 +27,11 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": status,
-			"ports":  ports,
-			"ready":  ready,
-			"signal": signalRouter,
+			"status":       status,
+			"ports":        ports,
+			"ready":        ready,
+			"certificates": certificates,
+			"signal":       signalRouter,
 		},
 	})
 }

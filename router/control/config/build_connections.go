@@ -114,6 +114,9 @@ func (b *builder) addConnector(e *entity) {
 	}
 	b.checkPort(e)
 	b.checkProfile(e)
+	if c.SASLUsername != "" && c.SSLProfile == "" && !c.AllowInsecure && !loopback(c.Host) {
+		b.warn(e.posOf("saslUsername"), "THE PASSWORD CROSSES THE NETWORK IN CLEAR TEXT on the way to %s; set sslProfile, or allowInsecure: yes if this is intended", c.Address())
+	}
 	b.config.Connectors = append(b.config.Connectors, c)
 }
 

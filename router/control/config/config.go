@@ -26,9 +26,9 @@ type Config struct {
 // Position is a place in a file. Line and Column count from 1; Column counts
 // bytes. They are 0 for what stands in no file.
 type Position struct {
-	File   string
-	Line   int
-	Column int
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
 }
 
 // Mode is the mode of a router.

@@ -99,6 +99,7 @@ func checkGood(t *testing.T, c *Config) {
 	wantWarnings := []string{
 		"good.conf:15:21: warning: PLAIN without saslUsersFile: it is not offered, because there are no users",
 		"good.conf:16:19: warning: maxFrameSize 100 is raised to 512, the least that AMQP allows",
+		"good.conf:40:19: warning: THE PASSWORD CROSSES THE NETWORK IN CLEAR TEXT on the way to broker.example.com:5671; set sslProfile, or allowInsecure: yes if this is intended",
 		"good.conf:41:19: warning: it is unsafe to provide plain text passwords in the configuration; use env:NAME or file:PATH",
 	}
 	if diff := cmp.Diff("testdata/"+strings.Join(wantWarnings, "\ntestdata/"), c.Warnings.Error()); diff != "" {

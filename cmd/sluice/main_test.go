@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -211,5 +213,33 @@ func TestReloadKeepsTheID(t *testing.T) {
 	<-status
 	if !strings.Contains(log.String(), "needs a restart: the colour") {
 		t.Errorf("log:\n%s", log)
+	}
+}
+
+func TestProfilesAreForThisMachineOnly(t *testing.T) {
+	f, log, status := runFake(t, "--pprof", "127.0.0.1:0", "--log-format", "json")
+	_, after, ok := strings.Cut(log.String(), `"address":"`)
+	addr, _, _ := strings.Cut(after, `"`)
+	if !ok {
+		t.Fatalf("log:\n%s", log)
+	}
+	r, err := http.Get("http://" + addr + "/debug/pprof/goroutine?debug=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(r.Body)
+	r.Body.Close()
+	if r.StatusCode != http.StatusOK || !strings.Contains(string(body), "goroutine profile") {
+		t.Errorf("%s: %.100s", r.Status, body)
+	}
+	kill(t, syscall.SIGTERM)
+	<-f.stopping
+	f.end <- nil
+	<-status
+	for _, addr := range []string{"0.0.0.0:0", ":6060", "192.0.2.1:1", "x"} {
+		out := new(syncBuffer)
+		if got := sluice([]string{"sluice", "run", "--pprof", addr}, out, out); got != exitUsage {
+			t.Errorf("%s: exit status %d, %s", addr, got, out)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -87,6 +88,7 @@ func (b *builder) addListener(e *entity) {
 		Metrics:          e.yes("metrics"),
 		WebSockets:       e.yes("websockets"),
 	}
+	b.checkHost(e)
 	b.checkPort(e)
 	b.checkProfile(e)
 	b.checkUsersFile(e)
@@ -112,6 +114,7 @@ func (b *builder) addConnector(e *entity) {
 		OpenProperties: properties(e),
 		AllowInsecure:  e.yes("allowInsecure"),
 	}
+	b.checkHost(e)
 	b.checkPort(e)
 	b.checkProfile(e)
 	if c.SASLUsername != "" && c.SSLProfile == "" && !c.AllowInsecure && !loopback(c.Host) {
@@ -168,6 +171,24 @@ func (b *builder) failoverURLs(e *entity) []string {
 		urls = append(urls, item)
 	}
 	return urls
+}
+
+// checkHost reports what can be no host name or IP address.
+func (b *builder) checkHost(e *entity) {
+	host := strings.Trim(e.text("host"), "[]")
+	if _, err := netip.ParseAddr(host); err == nil {
+		return
+	}
+	switch pos := e.posOf("host"); {
+	case host == "" && e.schema.Name == "connector":
+		b.mistake(pos, "a host name or IP address", "", "connector has an empty host")
+	case strings.Contains(host, "://"):
+		b.mistake(pos, "a host name or IP address; the port is an attribute of its own", "", "host %s is a URL", quoted(host))
+	case strings.Contains(host, ":"):
+		b.mistake(pos, "a host name or IP address; the port is an attribute of its own", "", "host %s has a colon", quoted(host))
+	case strings.ContainsAny(host, " \t/,;'\""):
+		b.mistake(pos, "a host name or IP address", "", "%s is no host", quoted(host))
+	}
 }
 
 func (b *builder) checkPort(e *entity) {

@@ -353,6 +353,21 @@ func TestDoorsThatNobodyCanPass(t *testing.T) {
 	}
 }
 
+func TestHosts(t *testing.T) {
+	for host, good := range map[string]bool{
+		"localhost": true, "::1": true, "[::]": true, "fe80::1%eth0": true, "0.0.0.0": true, "a-b.example.com": true, `""`: true,
+		"127.0.0.1:5672": false, "amqp://h": false, "a b": false, "a,b": false,
+	} {
+		got := mistakesOf("x.conf", "listener {\nallowInsecure: yes\nhost: "+host+"\n}\n")
+		if good != (got == "") {
+			t.Errorf("%s: %q", host, got)
+		}
+	}
+	if got := mistakesOf("x.conf", "connector {\nhost: \"\"\n}\n"); !strings.Contains(got, "x.conf:2:7: error: connector has an empty host") {
+		t.Errorf("empty: %q", got)
+	}
+}
+
 func TestConnectorsToOnePlaceNeedNames(t *testing.T) {
 	two := func(a, b string) string {
 		return mistakesOf("x.conf", "connector {\nhost: h\n"+a+"\n}\nconnector {\nhost: H\n"+b+"\n}\n")

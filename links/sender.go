@@ -245,6 +245,9 @@ func (s *Sender) Flow(f *frames.Flow) error {
 	s.drain, s.drainAsked = f.Drain, f.Drain
 	s.source.Supply(s, s.Conn(), s.limit)
 	s.unbind()
+	if s.next == len(s.taken) {
+		s.tryDrain() // for which no window is needed
+	}
 	if s.drain || s.current != nil || s.next < len(s.taken) {
 		s.Session().Ready(s.ep)
 	}

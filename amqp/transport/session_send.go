@@ -82,6 +82,21 @@ func (s *Session) listReady() {
 // Encode collects what is to be sent, in this order: control frames, flows,
 // dispositions, transfers. What does not fit waits for the next call.
 func (c *Conn) Encode(o *Output) {
+	c.encodeControl(o)
+	for len(c.ready) > 0 && !o.Full() {
+		s := c.ready[0]
+		copy(c.ready, c.ready[1:])
+		c.ready[len(c.ready)-1] = nil
+		c.ready = c.ready[:len(c.ready)-1]
+		s.listedReady = false
+		s.encode(o)
+	}
+	// A link that has found nothing to send may have answered a drain.
+	c.encodeControl(o)
+}
+
+// encodeControl collects everything but transfers.
+func (c *Conn) encodeControl(o *Output) {
 	// Flows and dispositions name numbers that earlier control frames have
 	// introduced, so they come after them.
 	for _, s := range c.flows {
@@ -102,14 +117,6 @@ func (c *Conn) Encode(o *Output) {
 		if cap(c.control) > controlLimit {
 			c.control = nil
 		}
-	}
-	for len(c.ready) > 0 && !o.Full() {
-		s := c.ready[0]
-		copy(c.ready, c.ready[1:])
-		c.ready[len(c.ready)-1] = nil
-		c.ready = c.ready[:len(c.ready)-1]
-		s.listedReady = false
-		s.encode(o)
 	}
 }
 

@@ -62,3 +62,52 @@ func (p *Peer) Goodbye() {
 	p.WantEnd("§2.4.3: nothing follows a close")
 	p.Drop()
 }
+
+// Window is the number of transfer frames that the other side takes now on a
+// session, as far as its flows tell.
+func (p *Peer) Window(channel uint16) int64 {
+	synctest.Wait()
+	p.fill()
+	return p.session(channel).remote
+}
+
+// Stream sends a delivery of several frames on channel 0, of at most size bytes
+// of payload each, as far as the window of the session lets it. It returns the
+// number of frames sent.
+func (p *Peer) Stream(first *frames.Transfer, payload []byte, size int) (sent int) {
+	p.T.Helper()
+	for t := first; ; t = Next(first.Handle) {
+		if p.session(0).remote <= 0 && p.Window(0) <= 0 {
+			p.T.Fatalf("the window stays closed after %d frames\n%s", sent, p.Trace())
+		}
+		n := min(size, len(payload))
+		t.More = n < len(payload)
+		p.Write(With(t, payload[:n]))
+		payload = payload[n:]
+		sent++
+		if !t.More {
+			return sent
+		}
+	}
+}
+
+// Message reads a whole delivery, and forgets flows and dispositions on the way.
+func (p *Peer) Message(why string) (first frames.Transfer, payload []byte, count int) {
+	p.T.Helper()
+	for {
+		f := p.Until(why, "transfer")
+		var t frames.Transfer
+		part := f.Decode(&t)
+		if count == 0 {
+			first = t
+		}
+		payload = append(payload, part...)
+		count++
+		if t.Aborted {
+			p.T.Fatalf("%s: the delivery was aborted\n%s", why, p.Trace())
+		}
+		if !t.More {
+			return first, payload, count
+		}
+	}
+}

@@ -34,7 +34,8 @@ type session struct {
 	nextIncoming amqp.TransferNumber
 	nextOutgoing amqp.TransferNumber
 	window       uint32
-	floating     bool // the window moves with what is read
+	floating     bool  // the window moves with what is read
+	remote       int64 // frames that the other side takes now
 }
 
 // NewPeer returns a peer that speaks through end.
@@ -105,6 +106,7 @@ func (p *Peer) append(b []byte, f Frame) []byte {
 		s.floating = x.IncomingWindow == DefaultWindow
 	case *frames.Transfer:
 		s.nextOutgoing++
+		s.remote--
 	case *frames.Flow:
 		y := *x
 		if !y.HasNextIncomingID {
@@ -134,8 +136,8 @@ func (p *Peer) log(format string, args ...any) {
 // Trace is what was said so far; the end of it if it is long.
 func (p *Peer) Trace() string {
 	t := p.trace
-	if len(t) > 60 {
-		t = append([]string{fmt.Sprintf("(%d lines)", len(t)-60)}, t[len(t)-60:]...)
+	if len(t) > 25 {
+		t = append([]string{fmt.Sprintf("(%d lines)", len(t)-25)}, t[len(t)-25:]...)
 	}
 	return strings.Join(t, "\n")
 }
@@ -190,7 +192,15 @@ func (p *Peer) arrived(h frames.Header, body []byte, size int) {
 		if b.HasRemoteChannel {
 			p.channels[h.Channel] = b.RemoteChannel
 		}
-		p.session(p.channels[h.Channel]).nextIncoming = b.NextOutgoingID
+		s := p.session(p.channels[h.Channel])
+		s.nextIncoming, s.remote = b.NextOutgoingID, int64(b.IncomingWindow)
+	case frames.PerformativeFlow:
+		var f frames.Flow
+		f.Decode(body)
+		s := p.session(p.channels[h.Channel])
+		if f.HasNextIncomingID {
+			s.remote = int64(f.IncomingWindow) - int64(s.nextOutgoing.Sub(f.NextIncomingID))
+		}
 	case frames.PerformativeTransfer:
 		var t frames.Transfer
 		f.Payload, _ = t.Decode(body)
@@ -264,6 +274,9 @@ func (p *Peer) All(pattern string) (list []Frame) {
 		}
 	}
 }
+
+// WantAnything takes note of what is there and forgets it.
+func (p *Peer) WantAnything() { p.All("") }
 
 // WantIdle checks that nothing has been sent and the connection is there.
 func (p *Peer) WantIdle(why string) {

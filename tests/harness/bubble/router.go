@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"io"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,6 +44,7 @@ type Router struct {
 	Table *table.Table
 
 	o         Options
+	mu        sync.Mutex // guards what handlers add to
 	shared    *admission.Router
 	limits    links.Limits
 	peers     []*amqptest.Peer
@@ -85,7 +87,7 @@ func New(t testing.TB, o Options) *Router {
 		r.o.Transport.MaxFrameSize = 16 << 10
 	}
 	if r.o.Transport.SessionBytes == 0 {
-		r.o.Transport.SessionBytes = 1 << 20
+		r.o.Transport.SessionBytes = 8 << 20
 	}
 	if r.o.Transport.ChannelMax == 0 {
 		r.o.Transport.ChannelMax = 63
@@ -130,7 +132,9 @@ type handler struct {
 }
 
 func (h handler) Authenticated(c *transport.Conn, user, mechanism string) {
+	h.r.mu.Lock()
 	h.r.User, h.r.Mechanism = user, mechanism
+	h.r.mu.Unlock()
 	h.Connection.Authenticated(c, user, mechanism)
 }
 
@@ -144,12 +148,14 @@ func (h handler) Opened(c *transport.Conn, open *frames.Open) *amqp.Error {
 }
 
 func (h handler) Attached(l transport.Link) {
+	h.r.mu.Lock()
 	switch l := l.(type) {
 	case *links.Receiver:
 		h.r.receivers = append(h.r.receivers, l)
 	case *links.Sender:
 		h.r.senders = append(h.r.senders, l)
 	}
+	h.r.mu.Unlock()
 	h.Connection.Attached(l)
 }
 
@@ -164,7 +170,9 @@ func (r *Router) DialDriver(cfg transport.Config) (*amqptest.Peer, *driver.Drive
 	a, b := amqptest.NewPipe(r.o.PipeBytes)
 	h := handler{r: r}
 	h.Connection = admission.NewConnection(r.shared, r.limits, zerolog.New(io.Discard), nil, func(c *transport.CloseCause) {
+		r.mu.Lock()
 		r.Causes = append(r.Causes, c)
+		r.mu.Unlock()
 	})
 	d := driver.New(b, nil, r.o.Driver, cfg, h)
 	p := amqptest.NewPeer(r.T, a)
@@ -213,7 +221,7 @@ func (r *Router) Outgoing(i int) *links.Sender { return r.senders[i] }
 
 // Address is an address that some link uses.
 func (r *Router) Address(name string) *forward.Address {
-	a := r.Table.Find(address.Address{Class: address.Mobile, Text: name})
+	a := r.Table.Find(address.Parse(name, r.shared.Identity))
 	if a == nil {
 		r.T.Fatalf("there is no address %q", name)
 	}

@@ -7,6 +7,7 @@ import (
 	"sluice/amqp"
 	"sluice/amqp/encoding"
 	"sluice/amqp/messaging"
+	"sluice/buffers"
 )
 
 // routerKeys is the prefix of the annotations that belong to routers. What a
@@ -30,7 +31,9 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 	if s, ok := d.Content.Whole(); ok {
 		b = s.Bytes()
 	} else {
-		b = d.Content.Prefix(nil, maxEnvelope)
+		// The first frame has the whole envelope of nearly every message.
+		first, _ := d.Content.Next(new(buffers.Cursor), maxEnvelope)
+		b = first.Bytes()
 	}
 	through := messaging.SectionMessageAnnotations
 	if needsTo {
@@ -39,6 +42,10 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 		return true, nil
 	}
 	env, err := messaging.Scan(b, through)
+	if errors.Is(err, messaging.ErrIncomplete) && int64(len(b)) < d.Size() {
+		b = d.Content.Prefix(nil, maxEnvelope)
+		env, err = messaging.Scan(b, through)
+	}
 	if errors.Is(err, messaging.ErrIncomplete) {
 		switch {
 		case more && len(b) < maxEnvelope:

@@ -39,6 +39,11 @@ type Session struct {
 	settled      []pendingDisposition
 	listedReady  bool // in conn.ready
 
+	// What a disposition says, for the methods that apply it to each delivery;
+	// they are bound once so that a disposition allocates nothing.
+	disposed               Disposition
+	disposeOne, resolveOne func(amqp.DeliveryNumber, Unsettled) bool
+
 	// Tag is the layer above's name for this session.
 	Tag any
 }
@@ -73,6 +78,7 @@ func (c *Conn) newSession() (*Session, error) {
 		handleMax:       c.cfg.HandleMax,
 		remoteHandleMax: 1<<32 - 1,
 	}
+	s.disposeOne, s.resolveOne = s.disposedBy, s.resolvedBy
 	s.incoming.init(c)
 	if ch == len(c.byLocal) {
 		c.byLocal = append(c.byLocal, s)
@@ -184,6 +190,9 @@ func lostAll(_ amqp.DeliveryNumber, u Unsettled) bool {
 // allows: a link error was answered where it arose, a session error ends the
 // session, all else is the connection's.
 func (s *Session) contain(err error) error {
+	if err == nil {
+		return nil
+	}
 	var se *SessionError
 	if errors.As(err, &se) {
 		s.End(se.Wire)

@@ -63,24 +63,28 @@ func (s *Session) handleDisposition(f *frames.Disposition) error {
 	if s.state != sessionMapped {
 		return nil
 	}
-	d := Disposition{Settled: f.Settled, State: f.State}
 	t := &s.received
 	if f.Role == amqp.RoleReceiver {
 		t = &s.sent
 	}
-	t.Range(f.First, f.Last, func(id amqp.DeliveryNumber, u Unsettled) bool {
-		d.ID = id
-		return u.Disposed(&d)
-	})
+	s.disposed = Disposition{Settled: f.Settled, State: f.State}
+	t.Range(f.First, f.Last, s.disposeOne)
 	return nil
 }
 
 // HandlePost applies outcomes that came from other connections to incoming
 // deliveries.
 func (s *Session) HandlePost(p *Post) {
-	d := Disposition{Settled: p.Settled, State: p.State}
-	s.received.Range(p.First, p.Last, func(id amqp.DeliveryNumber, u Unsettled) bool {
-		d.ID = id
-		return u.Resolved(&d)
-	})
+	s.disposed = Disposition{Settled: p.Settled, State: p.State}
+	s.received.Range(p.First, p.Last, s.resolveOne)
+}
+
+func (s *Session) disposedBy(id amqp.DeliveryNumber, u Unsettled) bool {
+	s.disposed.ID = id
+	return u.Disposed(&s.disposed)
+}
+
+func (s *Session) resolvedBy(id amqp.DeliveryNumber, u Unsettled) bool {
+	s.disposed.ID = id
+	return u.Resolved(&s.disposed)
 }

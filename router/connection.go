@@ -3,7 +3,10 @@ package router
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -33,6 +36,7 @@ type connection struct {
 	handler *admission.Connection
 	opened  bool
 	extra   map[string]any // openProperties of the configuration
+	others  []string       // failoverUrls of the listener
 	log     zerolog.Logger
 }
 
@@ -46,7 +50,7 @@ func (r *Router) serveAccepted(ctx context.Context, l *listener, p *tlsprofile.P
 	mechs := r.serverMechanisms(&l.cfg, external, peer.TLS != nil)
 	cfg.SASLServer = func() *sasl.Server { return sasl.NewServer(mechs...) }
 	cfg.RequireSASL = l.cfg.AuthenticatePeer
-	c := &connection{peer: peer.Conn.RemoteAddr().String(), dir: "in", role: l.cfg.Role, extra: l.cfg.OpenProperties}
+	c := &connection{peer: peer.Conn.RemoteAddr().String(), dir: "in", role: l.cfg.Role, extra: l.cfg.OpenProperties, others: l.cfg.FailoverURLs}
 	if l.cfg.RequireEncrypted && peer.TLS == nil {
 		peer.Conn.Close()
 		r.log.Warn().Str("peer", c.peer).Str("listener", l.cfg.Address()).Msg("Client connection unencrypted - forbidden")
@@ -86,22 +90,51 @@ func (r *Router) transportConfig(l *config.Limits) transport.Config {
 }
 
 // openProperties encodes the properties of open: who this is, the number of the
-// connection, and what the configuration adds.
-func (r *Router) openProperties(id uint64, extra map[string]any) []byte {
+// connection, where else clients may go, and what the configuration adds.
+func (r *Router) openProperties(c *connection) []byte {
 	m := encoding.Map{
 		{Key: amqp.Symbol("product"), Value: "sluice"},
 		{Key: amqp.Symbol("version"), Value: r.version},
-		{Key: amqp.Symbol("qd.conn-id"), Value: int32(id)},
+		{Key: amqp.Symbol("qd.conn-id"), Value: int32(c.id)},
 	}
-	for k, v := range extra {
-		m = append(m, encoding.MapEntry{Key: amqp.Symbol(k), Value: v})
+	own := len(m)
+	if len(c.others) > 0 {
+		m = append(m, encoding.MapEntry{Key: amqp.Symbol("failover-server-list"), Value: failoverList(c.others)})
+	}
+	for _, k := range slices.Sorted(maps.Keys(c.extra)) {
+		m = append(m, encoding.MapEntry{Key: amqp.Symbol(k), Value: c.extra[k]})
 	}
 	b, err := encoding.AppendAny(nil, m)
 	if err != nil {
 		r.log.Error().Err(err).Msg("openProperties cannot be encoded and are left out")
-		b, _ = encoding.AppendAny(nil, m[:3])
+		b, _ = encoding.AppendAny(nil, m[:own])
 	}
 	return b
+}
+
+// failoverList is the form in which clients of the existing family expect other
+// servers: a list of maps.
+func failoverList(urls []string) []any {
+	var list []any
+	for _, u := range urls {
+		scheme, rest, ok := strings.Cut(u, "://")
+		if !ok {
+			scheme, rest = "", u
+		}
+		host, port, err := net.SplitHostPort(rest)
+		if err != nil {
+			host, port = strings.Trim(rest, "[]"), "5672"
+		}
+		entry := encoding.Map{
+			{Key: amqp.Symbol("network-host"), Value: host},
+			{Key: amqp.Symbol("port"), Value: port},
+		}
+		if scheme != "" {
+			entry = append(entry, encoding.MapEntry{Key: amqp.Symbol("scheme"), Value: scheme})
+		}
+		list = append(list, entry)
+	}
+	return list
 }
 
 // serverMechanisms returns what a listener offers to one client: what the
@@ -146,7 +179,7 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 	r.mu.Unlock()
 	r.total.Add(1)
 	c.log = r.logs.Logger(logging.Server).With().Str("conn", fmt.Sprintf("C%d", c.id)).Str("peer", c.peer).Logger()
-	cfg.Properties = r.openProperties(c.id, c.extra)
+	cfg.Properties = r.openProperties(c)
 	protocol := r.logs.Logger(logging.Protocol)
 	if limits.Trace || r.logs.Enabled(logging.Protocol, logging.Trace) {
 		cfg.Trace = r.tracer(c.id, protocol, limits.Trace)

@@ -213,7 +213,6 @@ func (r *Router) listenAMQP(cfg config.Listener) error {
 	r.listeners = append(r.listeners, l)
 	log := r.logs.Logger(logging.Server)
 	logging.Notice(&log).Str("role", string(cfg.Role)).Bool("tls", p != nil).Msgf("Listening on %s", l.Addr())
-	r.warnOpen(&cfg)
 	return nil
 }
 
@@ -223,22 +222,6 @@ func listenError(cfg config.Listener, err error) error {
 		err = op.Err
 	}
 	return fmt.Errorf("%v: cannot listen on %s: %w; is another process using the port?", cfg.Pos, cfg.Address(), err)
-}
-
-// warnOpen warns of a door that anybody on the network may walk through.
-func (r *Router) warnOpen(l *config.Listener) {
-	if l.AllowInsecure || l.AuthenticatePeer || l.RequireClientCert() && l.RequireSSL || isLoopback(l.Host) {
-		return
-	}
-	r.log.Warn().Str("listener", l.Address()).Msg("this listener takes anybody from the network without authentication; set authenticatePeer: yes, listen on 127.0.0.1, or say allowInsecure: yes")
-}
-
-func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 func (r *Router) addConnector(cfg config.Connector) {

@@ -1,6 +1,8 @@
 package router
 
 import (
+	"time"
+
 	"sluice/amqp/transport"
 	"sluice/buffers"
 	"sluice/links"
@@ -63,5 +65,8 @@ func addLink(s *web.Snapshot, l transport.Link) {
 	case *links.Sender:
 		s.OutgoingBytes += l.Outgoing()
 		s.TimedOut += l.Counters.TimedOut
+		if at := l.Oldest(); at != 0 {
+			s.OldestUnsettled = max(s.OldestUnsettled, time.Since(time.Unix(0, at)))
+		}
 	}
 }

@@ -66,7 +66,15 @@ func (r *Router) sweep(ctx context.Context) {
 				r.relieve()
 			}
 		case now := <-t.C:
-			r.shared.Table.All(func(a *forward.Address) { a.Sweep(now.UnixNano()) })
+			r.shared.Table.All(func(a *forward.Address) { a.Sweep(now.UnixNano(), r.warnStuck) })
 		}
 	}
+}
+
+// warnStuck names a receiver that did not settle in time.
+func (r *Router) warnStuck(s *links.Sender, n int) {
+	c := s.Conn()
+	r.log.Warn().Str("container", c.Remote().ContainerID).Str("link", s.Endpoint().Name()).
+		Str("address", s.Info().Address).Int("deliveries", n).
+		Msg("the receiver has not settled deliveries in time; their senders were told modified, delivery-failed")
 }

@@ -28,7 +28,9 @@ func (a *Address) Sweep(now int64) {
 		l.Do(func(c *transport.Conn) {
 			c.Now = max(c.Now, now)
 			if a.UnsettledTimeout > 0 {
-				s.TimeOut(now - a.UnsettledTimeout)
+				if n := s.TimeOut(now - a.UnsettledTimeout); n > 0 {
+					stuck(s, n)
+				}
 			}
 			if a.Patience > 0 && a.Distribution == Multicast {
 				a.impatient(s, c)

@@ -1,6 +1,10 @@
 package web
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // A Snapshot is what a router measures, at one moment.
 type Snapshot struct {
@@ -19,6 +23,8 @@ type Snapshot struct {
 	AddressesFull   int // addresses over their high mark
 	GateClosedTotal uint64
 	Waiting         int // deliveries that wait at addresses
+
+	OldestUnsettled time.Duration // since the oldest unsettled delivery was sent
 
 	Ingress, Egress                                uint64
 	DroppedNoDestination, DroppedTTL, DroppedSlow  uint64
@@ -46,6 +52,7 @@ var (
 	descFull        = gauge("addresses_full", "Addresses over their high mark, which grant no new credit.")
 	descGate        = gauge("addresses_full_total", "Times that an address reached its high mark.")
 	descWaiting     = gauge("deliveries_waiting", "Deliveries that wait at addresses for a destination with credit.")
+	descOldest      = gauge("oldest_unsettled_seconds", "Age of the oldest delivery that a receiver has not settled.")
 	descIngress     = gauge("deliveries_ingress_total", "Deliveries received at addresses in use.")
 	descEgress      = gauge("deliveries_egress_total", "Deliveries bound to destinations of addresses in use.")
 	descDropped     = gauge("deliveries_dropped_total", "Deliveries that found no receiver, by cause.", "cause")
@@ -81,6 +88,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	g(descFull, float64(s.AddressesFull))
 	n(descGate, s.GateClosedTotal)
 	g(descWaiting, float64(s.Waiting))
+	g(descOldest, s.OldestUnsettled.Seconds())
 	n(descIngress, s.Ingress)
 	n(descEgress, s.Egress)
 	n(descDropped, s.DroppedNoDestination, "no-destination")

@@ -11,8 +11,10 @@ type locker interface{ Do(func(*transport.Conn)) }
 
 // Sweep ends what has waited too long, as of now (UnixNano): deliveries whose
 // ttl ran out, deliveries that a receiver does not settle, copies for slow
-// receivers. It is called from a control goroutine, under no lock.
-func (a *Address) Sweep(now int64) {
+// receivers. It is called from a control goroutine, under no lock. Stuck,
+// called under the lock of the link's connection, hears of receivers
+// whose deliveries were resolved for them.
+func (a *Address) Sweep(now int64, stuck func(s *links.Sender, n int)) {
 	for _, d := range a.expired(now) {
 		a.Stats.DroppedExpired.Add(1)
 		d.DropBy(nil, messaging.Modified(false, true, nil))

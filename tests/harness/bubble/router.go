@@ -231,7 +231,7 @@ func (r *Router) Address(name string) *forward.Address {
 // Sweep does what a router does once a second.
 func (r *Router) Sweep() {
 	synctest.Wait()
-	r.Table.All(func(a *forward.Address) { a.Sweep(time.Now().UnixNano()) })
+	r.Table.All(func(a *forward.Address) { a.Sweep(time.Now().UnixNano(), func(*links.Sender, int) {}) })
 	synctest.Wait()
 }
 

@@ -14,6 +14,7 @@ type Copy struct {
 	to     *Sender
 	id     amqp.DeliveryNumber // outgoing delivery-id
 	cursor buffers.Cursor
+	rest   []byte // of what replaces the beginning of the message, not yet sent
 
 	charged int64 // bytes charged to the Sender's budget; guarded by d.mu
 	dead    bool  // takes no more bytes; guarded by d.mu

@@ -77,7 +77,8 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 		}
 		d.strip = l.StripIn
 		d.skip = env.MessageAnnotations.End
-		d.head = append(append([]byte(nil), b[:env.MessageAnnotations.Start]...), stripped...)
+		// Not nil, even if nothing is left.
+		d.head = append(append([]byte{}, b[:env.MessageAnnotations.Start]...), stripped...)
 	}
 	if needsTo {
 		to, ok, err := messaging.PropertiesTo(env.Properties.Of(b))

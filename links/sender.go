@@ -348,19 +348,26 @@ func (s *Sender) Gone(closed bool) {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	if c := s.current; c != nil {
+	first := s.current
+	if first != nil && first.started {
 		// The message that is being written cannot be completed. If it was sent
 		// settled, or has its outcome, nobody else will finish the copy.
-		s.current = nil
+		c := first
+		first = nil
 		c.stop()
 		if c.settled || c.over {
 			c.over = true
 			c.finish()
 		}
 	}
+	s.current = nil
 	s.source.RemoveDestination(s, s.Conn())
 	s.take()
-	unsent := append([]*Copy(nil), s.taken[s.next:]...)
+	var unsent []*Copy
+	if first != nil { // it was waiting for its first byte
+		unsent = append(unsent, first)
+	}
+	unsent = append(unsent, s.taken[s.next:]...)
 	s.taken, s.next = nil, 0
 	for _, c := range unsent {
 		s.release(c)

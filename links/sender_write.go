@@ -7,6 +7,7 @@ import (
 	"sluice/amqp/frames"
 	"sluice/amqp/messaging"
 	"sluice/amqp/transport"
+	"sluice/buffers"
 )
 
 // WriteTransfers implements transport.Sending. The messages of a link are
@@ -114,11 +115,14 @@ func (s *Sender) write(o *transport.Output, c *Copy) (n int, done bool) {
 	if c.early || !d.whole && d.Content.Aborted() {
 		return s.abort(o, c), true
 	}
-	var prefix []byte
+	prefix := c.rest
 	if !c.started {
 		var skip int
 		if d.head != nil || d.headLen > 0 || d.Failures > 0 {
 			prefix, skip = d.compose(s.limits.StripOut, s.Conn().Now)
+		}
+		if skip > 0 && len(prefix) == 0 && d.Size() <= int64(skip) && !d.Complete() {
+			return 0, false // nothing to begin with is there yet
 		}
 		s.skip(o, c, skip)
 	}
@@ -129,10 +133,16 @@ func (s *Sender) write(o *transport.Output, c *Copy) (n int, done bool) {
 		t.HasDeliveryID = true
 	}
 	// The overhead depends on which fields are there, not on their values.
-	size := s.Session().Room(t) - len(prefix)
-	part, more := d.Content.Next(&c.cursor, size)
+	size := s.Session().Room(t)
+	n = min(len(prefix), size)
+	prefix, c.rest = prefix[:n], prefix[n:]
+	var part buffers.Slice
+	more := true
+	if len(c.rest) == 0 {
+		part, more = d.Content.Next(&c.cursor, size-n)
+	}
 	length := part.Len()
-	if length == 0 && more && (len(prefix) == 0 || c.started) {
+	if length == 0 && more && len(prefix) == 0 {
 		return 0, false
 	}
 	t.More = more
@@ -230,14 +240,23 @@ func (s *Sender) complete(c *Copy) {
 // abort ends a message that cannot be completed or is no longer wanted.
 func (s *Sender) abort(o *transport.Output, c *Copy) int {
 	s.current = nil
-	if c.started {
-		t := &s.transfer
-		t.Aborted = true
-		t.Settled, t.HasSettled = true, true
-		s.Session().Send(o, s.ep, t, nil)
-	} else {
+	if !c.started {
+		// Nothing of it was sent: it takes no credit, has no delivery-id, and
+		// counts as never given.
+		c.stop()
+		if c.over {
+			s.concluded.Add(^uint32(0))
+		} else if c.over = true; c.multi {
+			c.resolve(true, messaging.Released)
+		}
 		s.source.Unbound(s, s.Conn(), 1)
+		c.finish()
+		return 0
 	}
+	t := &s.transfer
+	t.Aborted = true
+	t.Settled, t.HasSettled = true, true
+	s.Session().Send(o, s.ep, t, nil)
 	c.stop()
 	if !c.over {
 		// §2.7.5: an aborted delivery is settled. Its sender aborted it and

@@ -108,7 +108,7 @@ type Conn struct {
 	remote       frames.Open
 	maxFrameSize int // the peer's: what we may send
 
-	byRemote map[uint16]*Session
+	byRemote dense[Session]
 	byLocal  []*Session // nil where a channel is free
 	names    map[linkName]*Endpoint
 	links    int
@@ -148,7 +148,6 @@ func NewConn(cfg Config, handler Handler, owner Owner) *Conn {
 		handler:      handler,
 		owner:        owner,
 		maxFrameSize: MinMaxFrameSize,
-		byRemote:     make(map[uint16]*Session),
 		names:        make(map[linkName]*Endpoint),
 	}
 }

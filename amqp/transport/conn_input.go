@@ -182,7 +182,7 @@ func (c *Conn) handleFrame(h frames.Header, chunk *buffers.Chunk, body, end int)
 	return connErrorf(amqp.CondNotAllowed, "%v is not an AMQP performative", code)
 }
 
-func (c *Conn) session(channel uint16) *Session { return c.byRemote[channel] }
+func (c *Conn) session(channel uint16) *Session { return c.byRemote.get(uint32(channel)) }
 
 func (c *Conn) noSession(channel uint16, code frames.Performative) error {
 	return connErrorf(amqp.CondNotAllowed, "%v on channel %d, on which no session has begun", code, channel)

@@ -112,7 +112,7 @@ func (c *Conn) teardown(cause *CloseCause) {
 		l.expire()
 	}
 	c.lingers = nil
-	clear(c.byRemote)
+	c.byRemote.clear()
 	c.byLocal, c.ready, c.flows, c.settles = nil, nil, nil, nil
 	c.handler.Closed(c, cause)
 }

@@ -90,7 +90,7 @@ func (s *Session) handleAttach(f *frames.Attach) error {
 	if f.Handle > s.handleMax {
 		return connErrorf(amqp.CondFramingError, "handle %d is above the handle-max of %d", f.Handle, s.handleMax)
 	}
-	if s.byRemote[amqp.RemoteHandle(f.Handle)] != nil {
+	if s.byRemote.get(f.Handle) != nil {
 		return sessionErrorf(amqp.CondHandleInUse, "attach of %q to handle %d, which is in use", f.Name, f.Handle)
 	}
 	role := !f.Role
@@ -120,7 +120,7 @@ func (s *Session) handleAttach(f *frames.Attach) error {
 		remoteHandle: amqp.RemoteHandle(f.Handle),
 	}
 	s.byHandle[h] = e
-	s.byRemote[e.remoteHandle] = e
+	s.byRemote.set(f.Handle, e)
 	reply.Name, reply.Handle, reply.Role = f.Name, uint32(h), role
 	if link != nil {
 		link.Bind(e)
@@ -172,7 +172,7 @@ func (s *Session) handleDetach(f *frames.Detach) error {
 	if s.state != sessionMapped {
 		return nil
 	}
-	e := s.byRemote[amqp.RemoteHandle(f.Handle)]
+	e := s.byRemote.get(f.Handle)
 	if e == nil {
 		return sessionErrorf(amqp.CondUnattachedHandle, "detach of handle %d, to which no link is attached", f.Handle)
 	}
@@ -181,7 +181,7 @@ func (s *Session) handleDetach(f *frames.Detach) error {
 		s.conn.send(s.localChannel, &frames.Detach{Handle: uint32(e.localHandle), Closed: f.Closed})
 		s.unlink(e, f.Closed)
 	}
-	delete(s.byRemote, e.remoteHandle)
+	s.byRemote.remove(f.Handle)
 	s.byHandle[e.localHandle] = nil
 	s.free = append(s.free, e.localHandle)
 	return nil

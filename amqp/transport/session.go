@@ -26,7 +26,7 @@ type Session struct {
 	incoming // session_window.go
 	outgoing // session_send.go
 
-	byRemote map[amqp.RemoteHandle]*Endpoint
+	byRemote dense[Endpoint]
 	byHandle []*Endpoint // by local handle, nil where free
 	free     []amqp.LocalHandle
 	handleMax,
@@ -74,7 +74,6 @@ func (c *Conn) newSession() (*Session, error) {
 	s := &Session{
 		conn:            c,
 		localChannel:    uint16(ch),
-		byRemote:        make(map[amqp.RemoteHandle]*Endpoint),
 		handleMax:       c.cfg.HandleMax,
 		remoteHandleMax: 1<<32 - 1,
 	}
@@ -93,7 +92,7 @@ func (c *Conn) handleBegin(channel uint16, f *frames.Begin) error {
 	if channel > c.cfg.ChannelMax {
 		return connErrorf(amqp.CondFramingError, "channel %d is above the channel-max of %d", channel, c.cfg.ChannelMax)
 	}
-	if c.byRemote[channel] != nil {
+	if c.byRemote.get(uint32(channel)) != nil {
 		return connErrorf(amqp.CondNotAllowed, "begin on channel %d, on which a session is active", channel)
 	}
 	var s *Session
@@ -110,7 +109,7 @@ func (c *Conn) handleBegin(channel uint16, f *frames.Begin) error {
 	}
 	answered := s.state == sessionBeginSent && f.HasRemoteChannel
 	s.remoteChannel = channel
-	c.byRemote[channel] = s
+	c.byRemote.set(uint32(channel), s)
 	s.remoteHandleMax = f.HandleMax
 	s.incoming.begin(f)
 	s.outgoing.begin(f)
@@ -147,7 +146,7 @@ func (s *Session) handleEnd(f *frames.End) {
 		s.flushSettled()
 		s.conn.send(s.localChannel, &frames.End{})
 	}
-	delete(s.conn.byRemote, s.remoteChannel)
+	s.conn.byRemote.remove(uint32(s.remoteChannel))
 	s.conn.byLocal[s.localChannel] = nil
 	s.drop()
 }
@@ -178,7 +177,7 @@ func (s *Session) drop() {
 	s.received.All(lostAll)
 	s.sent.All(lostAll)
 	s.byHandle, s.linkFlows, s.settled, s.readyLinks = nil, nil, nil, nil
-	clear(s.byRemote)
+	s.byRemote.clear()
 }
 
 func lostAll(_ amqp.DeliveryNumber, u Unsettled) bool {

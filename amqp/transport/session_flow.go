@@ -34,7 +34,7 @@ func (s *Session) handleFlow(f *frames.Flow) error {
 		}
 		return nil
 	}
-	e := s.byRemote[amqp.RemoteHandle(f.Handle)]
+	e := s.byRemote.get(f.Handle)
 	if e == nil {
 		return sessionErrorf(amqp.CondUnattachedHandle, "flow on handle %d, to which no link is attached", f.Handle)
 	}

@@ -83,7 +83,7 @@ func (s *Session) handleTransfer(t *frames.Transfer, chunk *buffers.Chunk, from,
 	}
 	s.nextIncomingID++
 	s.waiting++
-	e := s.byRemote[amqp.RemoteHandle(t.Handle)]
+	e := s.byRemote.get(t.Handle)
 	if e == nil {
 		return sessionErrorf(amqp.CondUnattachedHandle, "transfer on handle %d, to which no link is attached", t.Handle)
 	}

@@ -2,7 +2,9 @@ package router
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"slices"
@@ -208,19 +210,26 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 	return r.logEnd(c, cause, err)
 }
 
-// logEnd writes the one line that says why a connection ended.
+// logEnd writes the one line that says why a connection ended. What never got as
+// far as a protocol header is a probe or a port scan, and not worth a line.
 func (r *Router) logEnd(c *connection, cause *transport.CloseCause, err error) error {
 	e := c.log.Info()
-	if !c.opened {
-		e = c.log.Debug() // probes and port scans are not worth more
-	}
 	switch {
-	case cause != nil && cause.Err != nil:
-		if !cause.Remote && c.opened || c.opened && cause.Err.Condition != "" {
-			e = c.log.Warn()
+	case errors.Is(err, io.EOF):
+		if !c.opened {
+			e = c.log.Debug()
 		}
-		if cause.Err.Condition == amqp.CondUnauthorizedAccess {
+		e.Msg("Connection Closed: the peer closed the socket without a close")
+		return err
+	case cause != nil && cause.Err != nil:
+		switch {
+		case c.handler.Greeted || cause.Err.Condition == amqp.CondUnauthorizedAccess:
 			e = c.log.Warn()
+		case !c.opened:
+			e = c.log.Debug()
+		}
+		if cause.Err.Condition == amqp.CondConnectionForced && !cause.Remote && err == nil {
+			e = c.log.Info() // on our own account: a shutdown
 		}
 		by := "router"
 		if cause.Remote {

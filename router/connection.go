@@ -210,8 +210,8 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 	return r.logEnd(c, cause, err)
 }
 
-// logEnd writes the one line that says why a connection ended. What never got as
-// far as a protocol header is a probe or a port scan, and not worth a line.
+// logEnd writes the one line that says why a connection ended. A peer that never
+// sent a frame is a probe or a port scan, and not worth a line.
 func (r *Router) logEnd(c *connection, cause *transport.CloseCause, err error) error {
 	e := c.log.Info()
 	switch {
@@ -223,7 +223,7 @@ func (r *Router) logEnd(c *connection, cause *transport.CloseCause, err error) e
 		return err
 	case cause != nil && cause.Err != nil:
 		switch {
-		case c.handler.Greeted || cause.Err.Condition == amqp.CondUnauthorizedAccess:
+		case c.driver.Conn().FramesIn > 0 || cause.Err.Condition == amqp.CondUnauthorizedAccess:
 			e = c.log.Warn()
 		case !c.opened:
 			e = c.log.Debug()

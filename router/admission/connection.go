@@ -19,8 +19,6 @@ type Connection struct {
 	// User is who the peer has proved to be, "anonymous" if it proved nothing.
 	User      string
 	Mechanism string
-	// Greeted tells that the peer has sent a protocol header that is spoken here.
-	Greeted bool
 	// Container is the peer's container-id.
 	Container string
 
@@ -37,7 +35,6 @@ const anonymousUser = "anonymous"
 
 // Authenticated implements transport.Handler.
 func (c *Connection) Authenticated(_ *transport.Conn, user, mechanism string) {
-	c.Greeted = true
 	if user != "" {
 		c.User = user
 	}

@@ -25,9 +25,14 @@ func (d *Driver) check(now time.Time) {
 	c := d.conn
 	switch {
 	case c.Ended():
+		if d.writing && d.overdue(now) {
+			// The peer does not read our last words.
+			d.failed = true
+			d.wire.close()
+		}
 		return
 	case c.Closing():
-		if !d.closeBy.IsZero() && !now.Before(d.closeBy) {
+		if d.overdue(now) {
 			c.Lost(amqp.Errorf(amqp.CondConnectionForced, "the peer did not answer close"))
 			d.lose(errEnded)
 			d.failed = true
@@ -63,11 +68,12 @@ func (d *Driver) arm(now time.Time) {
 	next := time.Hour
 	sooner := func(t time.Duration) { next = min(next, max(t, time.Millisecond)) }
 	switch {
-	case c.Ended():
-		return
-	case c.Closing():
+	case c.Ended(), c.Closing():
 		if d.closeBy.IsZero() {
 			d.closeBy = now.Add(d.opts.CloseTimeout)
+		}
+		if c.Ended() && d.overdue(now) {
+			return
 		}
 		sooner(d.closeBy.Sub(now))
 	case !c.Opened():
@@ -88,5 +94,9 @@ func (d *Driver) arm(now time.Time) {
 	}
 	d.timer.Reset(next)
 }
+
+// overdue tells whether a peer has had its time to answer a close, or to read
+// ours.
+func (d *Driver) overdue(now time.Time) bool { return !d.closeBy.IsZero() && !now.Before(d.closeBy) }
 
 func (d *Driver) readAt() time.Time { return time.Unix(0, d.lastRead.Load()) }

@@ -57,6 +57,8 @@ type Endpoint struct {
 	first       bool // the transfer being handled begins a delivery
 	inDelivery  bool // between the first and the last transfer of a delivery
 	deliveryID  amqp.DeliveryNumber
+	tag         []byte // of the delivery, if it has several transfers
+	format      uint32 // likewise
 	flowDue     bool
 	listedReady bool
 }

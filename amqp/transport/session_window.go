@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"bytes"
+
 	"sluice/amqp"
 	"sluice/amqp/frames"
 	"sluice/buffers"
@@ -110,6 +112,12 @@ func (s *Session) number(e *Endpoint, t *frames.Transfer) error {
 		if t.HasDeliveryID && t.DeliveryID != e.deliveryID {
 			return sessionErrorf(amqp.CondInvalidField, "delivery-id %d in the middle of delivery %d", t.DeliveryID, e.deliveryID)
 		}
+		if t.HasDeliveryTag && !bytes.Equal(t.DeliveryTag, e.tag) {
+			return sessionErrorf(amqp.CondInvalidField, "another delivery-tag in the middle of delivery %d", e.deliveryID)
+		}
+		if t.HasMessageFormat && t.MessageFormat != e.format {
+			return sessionErrorf(amqp.CondInvalidField, "message-format %d in the middle of delivery %d, which has %d", t.MessageFormat, e.deliveryID, e.format)
+		}
 		t.DeliveryID = e.deliveryID
 	} else {
 		switch {
@@ -122,6 +130,9 @@ func (s *Session) number(e *Endpoint, t *frames.Transfer) error {
 		}
 		e.deliveryID = t.DeliveryID
 		s.nextDeliveryID, s.anyDelivery = t.DeliveryID+1, true
+		if t.More {
+			e.tag, e.format = append(e.tag[:0], t.DeliveryTag...), t.MessageFormat
+		}
 	}
 	e.inDelivery = t.More && !t.Aborted
 	return nil

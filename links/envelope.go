@@ -81,11 +81,13 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 		d.head = append(append([]byte{}, b[:env.MessageAnnotations.Start]...), stripped...)
 	}
 	if needsTo {
-		to, ok, err := messaging.PropertiesTo(env.Properties.Of(b))
-		if err != nil {
-			return true, asError(err)
+		var to []byte
+		if env.Properties.Len() > 0 {
+			if to, _, err = messaging.PropertiesTo(env.Properties.Of(b)); err != nil {
+				return true, asError(err)
+			}
 		}
-		if !ok || len(to) == 0 {
+		if len(to) == 0 {
 			return true, amqp.Errorf(amqp.CondPreconditionFailed, "Routing failure: no address present")
 		}
 		d.to = append(d.to[:0], to...)

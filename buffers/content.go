@@ -177,6 +177,9 @@ func (c *Content) Attach(n int32) {
 	c.mu.Unlock()
 }
 
+// Pin returns the Chunk that a whole message is in, and nil for others.
+func (c *Content) Pin() *Chunk { return c.whole.c }
+
 // Compact copies a whole message that is about to wait out of a large Chunk.
 // It may be called only while there is at most one reader, by that reader.
 func (c *Content) Compact() {
@@ -317,14 +320,16 @@ func (c *Content) drop() {
 // Discard releases everything when no reader has been attached; bytes that
 // are appended later are released at once.
 func (c *Content) Discard() {
+	if c.isWhole {
+		if !c.discard && c.readers.Load() == 0 {
+			c.discard = true
+			c.whole.Release()
+		}
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.readers.Load() > 0 || c.discard {
-		return
-	}
-	if c.isWhole {
-		c.discard = true
-		c.whole.Release()
 		return
 	}
 	c.drop()

@@ -27,6 +27,7 @@ type Copy struct {
 	over    bool // an outcome is known, or the copy has been given up
 	keep    bool // bytes are kept so that the message can be sent again
 	multi   bool // one of several copies
+	solo    bool // the only reader of a message in one piece, which need not be counted
 	early   bool // the receiver settled before all was sent
 	compact bool // does not pin the memory that it was read into
 }
@@ -157,9 +158,19 @@ func (c *Copy) stop() {
 	c.encoded = c.charged
 	c.dead = true
 	c.d.mu.Unlock()
-	c.d.Content.Detach(&c.cursor, false)
+	c.detach(false)
 	c.unsent()
 	c.to.credit(left)
+}
+
+// detach ends the reading of the message. With keep the bytes stay.
+func (c *Copy) detach(keep bool) {
+	switch {
+	case !c.solo:
+		c.d.Content.Detach(&c.cursor, keep)
+	case !keep:
+		c.d.Content.Discard()
+	}
 }
 
 // unsent records that the copy will write no more. With the last copy of a
@@ -167,14 +178,14 @@ func (c *Copy) stop() {
 // incoming link.
 func (c *Copy) unsent() {
 	d := c.d
-	if d.unsent.Add(-1) != 0 {
+	if c.multi && d.unsent.Add(-1) != 0 {
 		return
 	}
 	n := int64(0)
 	if d.pre {
 		n = 1
 	}
-	d.from.passed(c.to.Conn(), n, d.counted.Swap(0))
+	d.from.passed(c.to.Conn(), n, d.due())
 }
 
 // finish drops the copy. It is the last thing done to it.

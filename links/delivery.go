@@ -35,8 +35,10 @@ type Delivery struct {
 	// delivery-count. It is guarded by the address's lock.
 	Failures uint32
 	// Parked is the number of bytes that the address counts while the delivery
-	// waits. It is guarded likewise.
-	Parked int64
+	// waits, and Compact whether those pin no more memory than they need. Both
+	// are guarded likewise.
+	Parked  int64
+	Compact bool
 	// Waiter is the address that the delivery last waited at.
 	Waiter Waiter
 
@@ -48,8 +50,11 @@ type Delivery struct {
 	// wanted any more.
 	settled atomic.Bool
 
-	// counted is what the delivery adds to its link's count of bytes.
+	// counted is what the delivery adds to its link's count of bytes, if it
+	// arrives in several frames. A message in one frame adds its size until
+	// given is set, by whoever alone has the delivery then.
 	counted atomic.Int64
+	given   bool
 
 	refs   atomic.Int32 // see release
 	unsent atomic.Int32 // copies that have not been written completely
@@ -92,7 +97,7 @@ func (d *Delivery) Release() {
 		return
 	}
 	d.Content.Discard()
-	if n := d.counted.Swap(0); n != 0 {
+	if n := d.due(); n != 0 {
 		d.from.bytes.Add(-n)
 	}
 	d.reset()
@@ -108,9 +113,9 @@ func (d *Delivery) reset() {
 	d.to, d.strip = d.to[:0], false
 	d.whole, d.pre, d.resolved, d.listed = false, false, false, false
 	d.bound, d.rebound = false, false
-	d.Failures, d.Parked, d.Waiter = 0, 0, nil
+	d.Failures, d.Parked, d.Compact, d.Waiter = 0, 0, false, nil
 	d.settled.Store(false)
-	d.unsent.Store(0)
+	d.given = false
 	for i, c := range d.copies {
 		if c.multi {
 			*c = Copy{}
@@ -121,6 +126,22 @@ func (d *Delivery) reset() {
 	d.copies = d.copies[:0]
 	d.tally = tally{}
 	d.one = Copy{}
+}
+
+// due returns the bytes that the delivery still adds to its link's count, and
+// ends that.
+func (d *Delivery) due() int64 {
+	if !d.whole {
+		if d.counted.Load() == 0 {
+			return 0
+		}
+		return d.counted.Swap(0)
+	}
+	if d.given {
+		return 0
+	}
+	d.given = true
+	return d.Content.Size()
 }
 
 // From is the link that the delivery arrived on.
@@ -214,7 +235,7 @@ func (d *Delivery) DropBy(by *transport.Conn, state messaging.DeliveryState) {
 		d.from.dropped.Add(1)
 	}
 	d.Content.Discard()
-	d.from.passed(by, n, d.counted.Swap(0))
+	d.from.passed(by, n, d.due())
 	d.Resolve(by, true, state)
 	d.mu.Lock()
 	d.bound = true // nothing waits for a destination any more
@@ -258,12 +279,13 @@ func (d *Delivery) BindAll(to []*Sender, by *transport.Conn, copies []*Copy) []*
 }
 
 func (d *Delivery) bind(c *Copy, by *transport.Conn) {
-	d.unsent.Store(1)
 	if c.keep {
 		d.Content.Attach(2)
 		c.to.source.Kept(d.Content.Size())
 	} else {
-		d.Content.Attach(1)
+		if c.solo = d.whole; !c.solo {
+			d.Content.Attach(1)
+		}
 	}
 	d.mu.Lock()
 	c.charged = d.Content.Size()
@@ -278,7 +300,7 @@ func (d *Delivery) bind(c *Copy, by *transport.Conn) {
 // reference again.
 func (d *Delivery) Unbind(c *Copy) {
 	keep := c.keep
-	d.Content.Detach(&c.cursor, true)
+	c.detach(true)
 	if keep {
 		var start buffers.Cursor
 		d.Content.Detach(&start, true)
@@ -298,7 +320,7 @@ func (d *Delivery) unbound() {
 // than it needs.
 func (d *Delivery) Park() {
 	d.Content.Compact()
-	d.Parked = d.Content.Held()
+	d.Compact = true
 }
 
 // Complete tells whether all of the message has arrived.

@@ -44,6 +44,8 @@ type Receiver struct {
 	open  atomic.Int64 // deliveries undelivered or unsettled
 	bytes atomic.Int64 // of deliveries that have not left
 	wants atomic.Bool  // credit could not be granted; post when they fall
+	// What arrived in the batch at hand; it is added when the batch ends.
+	newOpen, newBytes int64
 
 	dropped atomic.Uint64 // presettled deliveries that found no destination
 
@@ -202,9 +204,8 @@ func (r *Receiver) pull(f *waitingFrame) error {
 		return r.oversize(d)
 	}
 	r.Counters.Bytes += uint64(n)
-	r.bytes.Add(n)
-	d.counted.Add(n)
 	if f.first && !f.more {
+		r.newBytes += n
 		d.whole = true
 		d.Content.SetWhole(f.payload)
 		r.measure(n)
@@ -212,6 +213,8 @@ func (r *Receiver) pull(f *waitingFrame) error {
 		r.submit(d, false)
 		return nil
 	}
+	r.bytes.Add(n)
+	d.counted.Add(n)
 	r.append(d, f.payload, !f.more)
 	if r.envelope {
 		r.submit(d, f.more)
@@ -232,7 +235,7 @@ func (r *Receiver) begin(f *waitingFrame) error {
 	d.Arrived = r.Conn().Now
 	r.current, r.arrived, r.envelope, r.discard = d, 0, true, false
 	r.multi = f.more || f.aborted
-	r.open.Add(1)
+	r.newOpen++
 	r.Counters.Deliveries++
 	if f.more || f.aborted {
 		d.retain(1) // for current
@@ -379,6 +382,7 @@ func (r *Receiver) submit(d *Delivery, more bool) {
 // EndBatch implements transport.Batcher.
 func (r *Receiver) EndBatch() {
 	r.deferred = false
+	r.countNew()
 	if len(r.batch) > 0 {
 		batch := r.batch
 		r.forward.Forward(r, batch)
@@ -386,6 +390,18 @@ func (r *Receiver) EndBatch() {
 		r.batch = batch[:0]
 	}
 	r.refill()
+}
+
+// countNew adds what has arrived to what others count down.
+func (r *Receiver) countNew() {
+	if r.newOpen != 0 {
+		r.open.Add(r.newOpen)
+		r.newOpen = 0
+	}
+	if r.newBytes != 0 {
+		r.bytes.Add(r.newBytes)
+		r.newBytes = 0
+	}
 }
 
 // Drop resolves a delivery that goes nowhere, without harm to its link. It is
@@ -457,7 +473,7 @@ func (r *Receiver) Gone(closed bool) {
 	if r.ep == nil {
 		return
 	}
-	if len(r.batch) > 0 {
+	if r.countNew(); len(r.batch) > 0 {
 		r.EndBatch()
 	}
 	for i := range r.backlog {

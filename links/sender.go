@@ -388,7 +388,7 @@ func (s *Sender) Gone(closed bool) {
 func (s *Sender) Forget(c *Copy, state messaging.DeliveryState) {
 	s.release(c)
 	c.over, c.sent = true, true
-	c.d.Content.Detach(&c.cursor, false)
+	c.detach(false)
 	c.unsent()
 	c.resolve(true, state)
 	c.finish()

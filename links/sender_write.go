@@ -197,7 +197,7 @@ func (s *Sender) advance(o *transport.Output, c *Copy, n int) {
 		c.encoded += int64(n)
 		d.mu.Unlock()
 	}
-	if !c.multi && d.from != nil {
+	if !c.multi && !d.whole {
 		s.pass(d.from, 0, int64(n))
 		d.counted.Add(-int64(n))
 	}
@@ -208,17 +208,13 @@ func (s *Sender) complete(c *Copy) {
 	d := c.d
 	s.current = nil
 	c.sent = true
-	d.Content.Detach(&c.cursor, false)
-	if d.unsent.Add(-1) == 0 {
+	c.detach(false)
+	if !c.multi || d.unsent.Add(-1) == 0 {
 		n := int64(0)
 		if d.pre {
 			n = 1
 		}
-		if c.multi {
-			s.pass(d.from, n, d.counted.Swap(0))
-		} else if n != 0 {
-			s.pass(d.from, n, 0)
-		}
+		s.pass(d.from, n, d.due())
 	}
 	switch {
 	case c.over: // the outcome came before the end

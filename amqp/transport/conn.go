@@ -113,13 +113,14 @@ type Conn struct {
 	names    map[linkName]*Endpoint
 	links    int
 
-	control  []byte     // control frames in the order in which they were made
-	flows    []*Session // sessions or their links have a flow to send
-	settles  []*Session // sessions have dispositions to send
-	ready    []*Session // sessions have links with something to send
-	touched  []*Conn    // connections with new work because of what was handled
-	settling run        // outcomes on their way to another connection
-	batch    []Batcher  // who has collected something during Consume
+	control   []byte     // control frames in the order in which they were made
+	flows     []*Session // sessions or their links have a flow to send
+	settles   []*Session // sessions have dispositions to send
+	ready     []*Session // sessions have links with something to send
+	touched   []*Conn    // connections with new work because of what was handled
+	settling  run        // outcomes on their way to another connection
+	spareRefs int32      // references to the Chunk being consumed, taken ahead
+	batch     []Batcher  // who has collected something during Consume
 
 	// Blocked tells whether the socket does not take what is to be written. It
 	// may be read from anywhere, as a hint.

@@ -18,7 +18,7 @@ import (
 // Errors of the peer are answered on the wire and not returned; after one that
 // ends the connection, Closing or Ended is true.
 func (c *Conn) Consume(chunk *buffers.Chunk, from, to int) int {
-	defer c.EndBatch()
+	defer c.endConsume(chunk)
 	b := chunk.Bytes()
 	for from < to && c.state != stateEnd {
 		if c.state == stateHeader {
@@ -63,6 +63,26 @@ func (c *Conn) Consume(chunk *buffers.Chunk, from, to int) int {
 		return to
 	}
 	return from
+}
+
+// retainStep is the number of references to a Chunk that are taken at once.
+const retainStep = 64
+
+// retain takes a reference to the Chunk that is being consumed.
+func (c *Conn) retain(chunk *buffers.Chunk) {
+	if c.spareRefs == 0 {
+		chunk.Retain(retainStep)
+		c.spareRefs = retainStep
+	}
+	c.spareRefs--
+}
+
+func (c *Conn) endConsume(chunk *buffers.Chunk) {
+	if c.spareRefs > 0 {
+		chunk.Release(c.spareRefs)
+		c.spareRefs = 0
+	}
+	c.EndBatch()
 }
 
 // Need is the size of the frame that starts with b, as far as b tells: how much

@@ -99,7 +99,7 @@ func (s *Session) handleTransfer(t *frames.Transfer, chunk *buffers.Chunk, from,
 		s.Pulled(1)
 		return nil
 	}
-	chunk.Retain(1)
+	s.conn.retain(chunk)
 	err := e.link.(Receiving).Transfer(t, chunk.Slice(from, to))
 	return e.contain(err)
 }

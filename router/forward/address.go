@@ -8,6 +8,7 @@ import (
 	"sluice/amqp"
 	"sluice/amqp/messaging"
 	"sluice/amqp/transport"
+	"sluice/buffers"
 	"sluice/links"
 )
 
@@ -63,6 +64,7 @@ type Address struct {
 	bytes   int64
 	full    bool
 	backlog int
+	pinned  *buffers.Chunk  // what deliveries that wait may be in without a copy
 	touched []*links.Sender // with bindings that are not in their queues yet
 	copies  []*links.Copy   // scratch
 
@@ -176,12 +178,31 @@ func (a *Address) ahead(p uint8) bool {
 
 // wait puts d at the end of those of its priority.
 func (a *Address) wait(d *links.Delivery) {
-	d.Park()
-	d.Waiter = a
+	// Those that wait in the memory that is being read into will most likely
+	// go on in a moment, and are not copied out of it yet.
+	if pin := d.Content.Pin(); pin != a.pinned || buffers.Tight() {
+		a.park()
+		a.pinned = pin
+	}
+	d.Waiter, d.Parked = a, d.Content.Held()
 	a.waiting[d.Priority] = append(a.waiting[d.Priority], d)
 	a.count++
 	a.bytes += d.Parked
 	a.watermark(nil)
+}
+
+// park copies what waits out of the memory that it was read into. What has been
+// copied is at the front of each queue.
+func (a *Address) park() {
+	a.pinned = nil
+	if a.count == 0 {
+		return
+	}
+	for _, w := range a.waiting {
+		for i := len(w) - 1; i >= 0 && !w[i].Compact; i-- {
+			w[i].Park()
+		}
+	}
 }
 
 // Withdraw implements links.Waiter: an aborted delivery does not wait. It is
@@ -403,7 +424,7 @@ func (a *Address) requeue(back []*links.Delivery) {
 	var front [10][]*links.Delivery
 	for _, d := range back {
 		d.Park()
-		d.Waiter = a
+		d.Waiter, d.Parked = a, d.Content.Held()
 		front[d.Priority] = append(front[d.Priority], d)
 		a.count++
 		a.bytes += d.Parked

@@ -48,6 +48,7 @@ func (a *Address) expired(now int64) []*links.Delivery {
 	if a.count == 0 {
 		return nil
 	}
+	a.park()
 	var out []*links.Delivery
 	for p, w := range a.waiting {
 		kept := w[:0]

@@ -28,7 +28,7 @@ func (c *Conn) Post(p Post) {
 }
 
 // A run is a series of consecutive deliveries of one session that got the same
-// plain outcome on this connection.
+// outcome on this connection.
 type run struct {
 	to          *Session
 	first, last amqp.DeliveryNumber
@@ -41,7 +41,7 @@ type run struct {
 // crosses to the other connection as one post. State is taken.
 func (c *Conn) Settle(to *Session, id amqp.DeliveryNumber, settled bool, state messaging.DeliveryState) {
 	r := &c.settling
-	if r.to == to && r.last+1 == id && r.settled == settled && r.state.Kind == state.Kind && r.state.Raw == nil && state.Raw == nil {
+	if r.to == to && r.last+1 == id && r.settled == settled && same(r.state, state) {
 		r.last = id
 		return
 	}

@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"bytes"
+
 	"sluice/amqp"
 	"sluice/amqp/frames"
 	"sluice/amqp/messaging"
@@ -22,14 +24,14 @@ type pendingDisposition struct {
 }
 
 // Dispose tells the peer about one delivery. Runs of consecutive deliveries
-// with the same plain outcome leave as one frame. The state is taken.
+// with the same outcome leave as one frame. The state is taken.
 func (s *Session) Dispose(role amqp.Role, id amqp.DeliveryNumber, settled bool, state messaging.DeliveryState) {
 	if s.state != sessionMapped {
 		return
 	}
 	if n := len(s.settled); n > 0 {
 		p := &s.settled[n-1]
-		if p.last+1 == id && p.role == role && p.settled == settled && p.state.Kind == state.Kind && p.state.Raw == nil && state.Raw == nil {
+		if p.last+1 == id && p.role == role && p.settled == settled && same(p.state, state) {
 			p.last = id
 			return
 		}
@@ -40,6 +42,9 @@ func (s *Session) Dispose(role amqp.Role, id amqp.DeliveryNumber, settled bool, 
 		s.conn.settles = append(s.conn.settles, s)
 	}
 }
+
+// same tells whether two states may be told in one frame.
+func same(a, b messaging.DeliveryState) bool { return a.Kind == b.Kind && bytes.Equal(a.Raw, b.Raw) }
 
 func (s *Session) flushSettled() {
 	for i := range s.settled {

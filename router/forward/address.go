@@ -387,6 +387,9 @@ func (a *Address) RemoveDestination(s *links.Sender, by *transport.Conn) {
 		a.dests[i].Dest.Index = i
 		a.dests[n] = nil
 		a.dests = a.dests[:n]
+		if a.turn >= n {
+			a.turn = 0
+		}
 	}
 	late := s.Dest.Backlog
 	s.Dest.Backlog = nil

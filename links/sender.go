@@ -1,6 +1,7 @@
 package links
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -170,6 +171,22 @@ func (s *Sender) hold(r *Receiver) bool {
 	}
 	s.held = append(s.held, r)
 	return true
+}
+
+// feed lets r go, which has the next bytes of the message that is being written.
+// What fills the link then are messages behind it, which cannot be written
+// before it is complete: to hold r off would hold off all of them for ever. A
+// frame that it adds holds it again.
+func (s *Sender) feed(r *Receiver) {
+	s.mu.Lock()
+	i := slices.Index(s.held, r)
+	if i >= 0 {
+		s.held = slices.Delete(s.held, i, i+1)
+	}
+	s.mu.Unlock()
+	if i >= 0 {
+		r.post(s.Conn(), transport.Post{To: r, Kind: postRelease})
+	}
 }
 
 // credit takes n bytes off stage three; at the low mark those that were held off

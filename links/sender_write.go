@@ -122,6 +122,7 @@ func (s *Sender) write(o *transport.Output, c *Copy) (n int, done bool) {
 			prefix, skip = d.compose(s.limits.StripOut, s.Conn().Now)
 		}
 		if skip > 0 && len(prefix) == 0 && d.Size() <= int64(skip) && !d.Complete() {
+			s.feed(d.from)
 			return 0, false // nothing to begin with is there yet
 		}
 		s.skip(o, c, skip)
@@ -143,6 +144,7 @@ func (s *Sender) write(o *transport.Output, c *Copy) (n int, done bool) {
 	}
 	length := part.Len()
 	if length == 0 && more && len(prefix) == 0 {
+		s.feed(d.from)
 		return 0, false
 	}
 	t.More = more

@@ -465,3 +465,92 @@ func TestCreditIsALimit(t *testing.T) {
 		})
 	}
 }
+
+// Receivers leave when it is the turn of those that were the last.
+func TestTurnsAfterReceiversLeave(t *testing.T) {
+	for _, d := range []forward.Distribution{forward.Balanced, forward.Closest} {
+		for n := 2; n <= 5; n++ {
+			for stay := 1; stay < n; stay++ {
+				t.Run(fmt.Sprintf("%v/%d of %d", d, stay, n), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						r := bubble.New(t, bubble.Options{Treatment: func(_ string, t *forward.Treatment) { t.Distribution = d }})
+						var in []*Peer
+						for i := range n {
+							in = append(in, r.Receiver(fmt.Sprint(i), "q", 100))
+						}
+						out := r.Sender("out", "q")
+						id := uint32(0)
+						for range n - 1 {
+							out.Write(With(Settled(0, id), Text("x")))
+							out.WantAnything()
+							id++
+						}
+						for _, p := range in[stay:] {
+							p.Drop()
+						}
+						for range 2 * n {
+							out.Write(With(Settled(0, id), Text("x")))
+							out.WantAnything()
+							id++
+						}
+						got := 0
+						for _, p := range in[:stay] {
+							k := len(p.All("transfer"))
+							if k < 2*n/stay-1 {
+								t.Errorf("one has %d", k)
+							}
+							got += k
+						}
+						if want := 2*n + min(stay, n-1); got != want {
+							t.Errorf("%d of %d", got, want)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// Two large messages at once to one receiver: the second waits behind the first
+// and fills the link. That must not hold off the rest of the first, without
+// which nothing would ever be written again.
+func TestTwoStreamsToOneReceiver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := bubble.New(t, bubble.Options{})
+		in := r.Receiver("in", "q", 10)
+		a, b := r.Sender("a", "q"), r.Sender("b", "q")
+		m := Message(make([]byte, 500_000))
+		sent := map[*Peer]int{}
+		push := func(p *Peer, most int) {
+			for n := 0; n < most && sent[p] < len(m) && p.Window(0) > 0; n++ {
+				f := Next(0)
+				if sent[p] == 0 {
+					f = Transfer(0, 0)
+				}
+				size := min(16_000, len(m)-sent[p])
+				f.More = sent[p]+size < len(m)
+				p.Write(With(f, m[sent[p]:sent[p]+size]))
+				sent[p] += size
+			}
+		}
+		push(a, 1) // a is first
+		push(b, 1000)
+		if n, high := r.Outgoing(0).Outgoing(), bubble.DefaultLimits().OutgoingHigh; n < high || n > high+16_000 {
+			t.Errorf("%d bytes of b wait, the high mark is %d", n, high)
+		}
+		push(a, 1000)
+		_, got, _ := in.Message("all of a")
+		if !bytes.Equal(got, m) {
+			t.Errorf("%d bytes of %d", len(got), len(m))
+		}
+		push(b, 1000)
+		_, got, _ = in.Message("all of b")
+		if !bytes.Equal(got, m) {
+			t.Errorf("%d bytes of %d", len(got), len(m))
+		}
+		in.Write(Disposition(amqp.RoleReceiver, 0, 1, true, messaging.Accepted))
+		a.Until("", "disposition settled state=accepted")
+		b.Until("", "disposition settled state=accepted")
+		r.Idle()
+	})
+}

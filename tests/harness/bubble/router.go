@@ -256,8 +256,11 @@ func (r *Router) Idle() {
 		}
 	}
 	for i, l := range r.senders {
-		if l.Outgoing() != 0 || l.Load() != 0 {
-			r.T.Errorf("outgoing link %d is not idle: %d bytes, %d deliveries without an outcome", i, l.Outgoing(), l.Load())
+		if l.Outgoing() != 0 {
+			r.T.Errorf("outgoing link %d is not idle: %d bytes", i, l.Outgoing())
+		}
+		if l.Load() != 0 && l.Endpoint().Attached() {
+			r.T.Errorf("outgoing link %d is not idle: %d deliveries without an outcome", i, int32(l.Load()))
 		}
 	}
 	r.Table.All(func(a *forward.Address) {

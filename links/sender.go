@@ -366,15 +366,14 @@ func (s *Sender) Gone(closed bool) {
 	s.closed = true
 	s.mu.Unlock()
 	first := s.current
+	var cut *Copy
 	if first != nil && first.started {
 		// The message that is being written cannot be completed. If it was sent
 		// settled, or has its outcome, nobody else will finish the copy.
-		c := first
-		first = nil
-		c.stop()
-		if c.settled || c.over {
-			c.over = true
-			c.finish()
+		cut, first = first, nil
+		cut.stop()
+		if !cut.settled && !cut.over {
+			cut = nil // it is in the session's table
 		}
 	}
 	s.current = nil
@@ -390,6 +389,13 @@ func (s *Sender) Gone(closed bool) {
 		s.release(c)
 	}
 	s.source.Return(s, s.Conn(), unsent)
+	switch {
+	case cut == nil:
+	case cut.over:
+		cut.finish()
+	default:
+		cut.Lost() // its sender may want an outcome all the same
+	}
 	s.mu.Lock()
 	held := s.held
 	s.held = nil

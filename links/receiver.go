@@ -169,6 +169,15 @@ func (r *Receiver) Transfer(t *frames.Transfer, payload buffers.Slice) error {
 	return r.pull(&f)
 }
 
+// SettledWaiting implements transport.Waiting.
+func (r *Receiver) SettledWaiting(first, last amqp.DeliveryNumber) {
+	for i := range r.backlog {
+		if f := &r.backlog[i]; !f.id.Less(first) && !last.Less(f.id) {
+			f.settled = true
+		}
+	}
+}
+
 // Held tells whether the link does not pull frames now.
 func (r *Receiver) Held() bool { return r.holds > 0 || r.unbound }
 

@@ -32,6 +32,13 @@ type Receiving interface {
 	Transfer(t *frames.Transfer, payload buffers.Slice) error
 }
 
+// Waiting is a Receiving link on which transfers wait in stage one.
+type Waiting interface {
+	// SettledWaiting tells that the peer has settled deliveries that may be
+	// among those, in the range of ids: a disposition does not wait.
+	SettledWaiting(first, last amqp.DeliveryNumber)
+}
+
 // Sending is a link on which the router sends.
 type Sending interface {
 	Link

@@ -72,6 +72,15 @@ func (s *Session) handleDisposition(f *frames.Disposition) error {
 	if f.Role == amqp.RoleReceiver {
 		t = &s.sent
 	}
+	if f.Role == amqp.RoleSender && f.Settled && s.waiting > 0 {
+		for _, e := range s.byHandle {
+			if e != nil {
+				if w, ok := e.link.(Waiting); ok {
+					w.SettledWaiting(f.First, f.Last)
+				}
+			}
+		}
+	}
 	s.disposed = Disposition{Settled: f.Settled, State: f.State}
 	t.Range(f.First, f.Last, s.disposeOne)
 	return nil

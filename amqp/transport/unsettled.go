@@ -29,6 +29,7 @@ type Table struct {
 	slots []Unsettled // slots[id%len] for base <= id < next; length is a power of two
 	base  amqp.DeliveryNumber
 	next  amqp.DeliveryNumber
+	begun bool // next is the successor of the latest id
 	count int
 	old   map[amqp.DeliveryNumber]Unsettled
 }
@@ -36,12 +37,18 @@ type Table struct {
 // Len is the number of unsettled deliveries.
 func (t *Table) Len() int { return t.count }
 
-// Put enters u under id, which must be the successor of the last id entered
-// or, for an empty ring, any id.
+// Put enters u under id, which has not been entered before. Ids come in order
+// but for stragglers: a delivery that waited in stage one is entered when its
+// link pulls it, after later ones of other links.
 func (t *Table) Put(id amqp.DeliveryNumber, u Unsettled) {
+	if t.begun && id.Less(t.next) {
+		t.straggler(id, u)
+		return
+	}
 	if t.base == t.next {
 		t.base, t.next = id, id
 	}
+	t.begun = true
 	for int(t.next.Sub(t.base)) >= len(t.slots) {
 		if len(t.slots) >= maxRing {
 			t.retireOldest()
@@ -59,6 +66,18 @@ func (t *Table) Put(id amqp.DeliveryNumber, u Unsettled) {
 	t.slots[uint32(id)&uint32(len(t.slots)-1)] = u
 	t.next = id + 1
 	t.count++
+}
+
+func (t *Table) straggler(id amqp.DeliveryNumber, u Unsettled) {
+	t.count++
+	if !id.Less(t.base) {
+		t.slots[uint32(id)&uint32(len(t.slots)-1)] = u
+		return
+	}
+	if t.old == nil {
+		t.old = make(map[amqp.DeliveryNumber]Unsettled)
+	}
+	t.old[id] = u
 }
 
 func (t *Table) grow() {

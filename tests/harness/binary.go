@@ -152,7 +152,7 @@ func Start(t testing.TB, config string, options ...Option) *Binary {
 	}
 	t.Cleanup(func() {
 		b.Stop()
-		if t.Failed() {
+		if t.Failed() || os.Getenv("SLUICE_LOG") != "" {
 			t.Logf("log of the router:\n%s", tail(b.Log(), 8<<10))
 		}
 	})

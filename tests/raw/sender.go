@@ -168,7 +168,7 @@ func (x *Sender) Stream(n int64, r io.Reader, settled bool) error {
 	}
 	t := x.first(0, settled)
 	prefix := binary.BigEndian.AppendUint32([]byte{0x00, 0x53, 0x75, 0xb0}, uint32(n))
-	buf := make([]byte, 0, x.room(&t))
+	buf := make([]byte, 0, min(x.s.c.open.MaxFrameSize, 1<<20))
 	for {
 		buf = append(buf[:0], prefix...)
 		prefix = nil
@@ -218,10 +218,16 @@ func (x *Sender) begin() error {
 	if x.l.attached == nil {
 		return fmt.Errorf("raw: not attached")
 	}
-	for s.c.err == nil && x.l.detached == nil && !s.ended && x.credit.Sub(x.deliveryCount) <= 0 {
+	// The delivery-id is taken when the first frame can go out at once, since
+	// other links of the session take theirs meanwhile.
+	for x.trouble() == nil && (x.credit.Sub(x.deliveryCount) <= 0 || !x.canSend()) {
 		s.c.cond.Wait()
 	}
 	return x.trouble()
+}
+
+func (x *Sender) canSend() bool {
+	return x.s.nextOutgoingID != x.s.remoteLimit && len(x.s.c.out) < outLimit
 }
 
 func (x *Sender) trouble() error {
@@ -267,7 +273,7 @@ func (x *Sender) transfer(t *frames.Transfer, part []byte) error {
 		if err := x.trouble(); err != nil {
 			return err
 		}
-		if s.nextOutgoingID != s.remoteLimit && len(s.c.out) < outLimit {
+		if x.canSend() {
 			break
 		}
 		s.c.cond.Wait()

@@ -17,6 +17,7 @@ func (d *Driver) tick() {
 		return
 	}
 	d.check(now)
+	d.phase = d.currentPhase()
 	d.arm(now)
 	d.leave()
 }

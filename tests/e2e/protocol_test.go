@@ -156,17 +156,26 @@ func TestBC45_DetachedLinkExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := bubble.New(t, bubble.Options{})
 		in := r.Receiver("in", "q", 10)
+		other := r.Connect("other")
+		other.Attach(Receiving("other", 0, "q")) // so that the address stays
 		out := r.Sender("out", "q")
-		out.Write(With(Transfer(0, 0), Text("x")))
-		in.Want("", "transfer delivery-id=0")
-		in.Write(Detach(0, false))
-		in.Want("", "detach handle=0 !closed")
-		out.WantAnything()
-		wait(10)
-		out.Want("", "disposition first=0 settled state=modified[true]")
-		in.Write(Accept(0))
-		out.WantIdle("too late")
-		r.Idle()
+		for i := range uint32(3) { // each time, not only the first
+			out.Write(With(Transfer(0, i), Text("x")))
+			in.Want("", fmt.Sprintf("transfer delivery-id=%d", i))
+			in.Write(Detach(0, false))
+			in.Want("", "detach handle=0 !closed")
+			out.WantAnything()
+			wait(3)
+			out.WantIdle("there is time left")
+			wait(7)
+			out.Want("", fmt.Sprintf("disposition first=%d settled state=modified[true]", i))
+			in.Write(Accept(i))
+			out.WantIdle("too late")
+			r.Idle()
+			wait(60)
+			in.Attach(Receiving("in", 0, "q"))
+			in.Write(Flow(0, 0, 10))
+		}
 	})
 }
 

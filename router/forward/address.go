@@ -403,6 +403,9 @@ func (a *Address) RemoveDestination(s *links.Sender, by *transport.Conn) {
 // Return implements links.Source: what was not sent goes back to the front.
 func (a *Address) Return(s *links.Sender, by *transport.Conn, unsent []*links.Copy) {
 	if a.Distribution == Multicast {
+		if a.keepCopies(s, unsent) {
+			return
+		}
 		for _, c := range unsent {
 			s.Forget(c, messaging.Released)
 		}

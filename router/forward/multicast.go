@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"sluice/amqp"
 	"sluice/amqp/messaging"
 	"sluice/amqp/transport"
 	"sluice/links"
@@ -33,6 +34,24 @@ func (a *Address) copyToAll(d *links.Delivery, by *transport.Conn) {
 		}
 		a.copies[i] = nil
 	}
+}
+
+// keepCopies puts copies that s has returned, because its credit was taken back,
+// before those that wait in its backlog. It returns false if s has left.
+func (a *Address) keepCopies(s *links.Sender, unsent []*links.Copy) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if i := s.Dest.Index; i >= len(a.dests) || a.dests[i] != s {
+		return false
+	}
+	for _, c := range unsent {
+		s.Reclaim(c)
+	}
+	s.Dest.Bound -= amqp.SequenceNo(len(unsent))
+	s.Dest.Given -= uint32(len(unsent))
+	s.Dest.Backlog = append(unsent, s.Dest.Backlog...)
+	a.backlog += len(unsent)
+	return true
 }
 
 // fillCopies moves copies for which s has credit now from its backlog.

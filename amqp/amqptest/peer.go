@@ -56,20 +56,7 @@ func (p *Peer) session(channel uint16) *session {
 // bytes as they are.
 func (p *Peer) Write(items ...any) {
 	p.T.Helper()
-	var b []byte
-	for _, item := range items {
-		switch item := item.(type) {
-		case []byte:
-			b = append(b, item...)
-			p.log("-> % x", item)
-		case Frame:
-			b = p.append(b, item)
-		case Performative:
-			b = p.append(b, Frame{Body: item})
-		default:
-			p.T.Fatalf("cannot write a %T", item)
-		}
-	}
+	b := p.encode(items)
 	for len(b) > 0 {
 		// The other side may wait for us to read before it reads: read then.
 		n := min(len(b), max(p.End.out.room(), 0))
@@ -88,6 +75,26 @@ func (p *Peer) Write(items ...any) {
 		b = b[n:]
 	}
 }
+
+func (p *Peer) encode(items []any) (b []byte) {
+	for _, item := range items {
+		switch item := item.(type) {
+		case []byte:
+			b = append(b, item...)
+			p.log("-> % x", item)
+		case Frame:
+			b = p.append(b, item)
+		case Performative:
+			b = p.append(b, Frame{Body: item})
+		default:
+			panic(fmt.Sprintf("cannot write a %T", item))
+		}
+	}
+	return b
+}
+
+// Wire returns what a peer that has just connected would write.
+func Wire(items ...any) []byte { return NewPeer(nil, nil).encode(items) }
 
 func (h *half) room() int {
 	h.mu.Lock()

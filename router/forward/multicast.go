@@ -26,7 +26,7 @@ func (a *Address) copyToAll(d *links.Delivery, by *transport.Conn) {
 	for i, c := range a.copies {
 		s := a.dests[i]
 		if s.Dest.Credit() > 0 && len(s.Dest.Backlog) == 0 {
-			a.hand(s, c)
+			a.hand(s, links.Item{C: c})
 		} else {
 			s.Dest.Backlog = append(s.Dest.Backlog, c)
 			a.backlog++
@@ -42,7 +42,7 @@ func (a *Address) fillCopies(s *links.Sender, by *transport.Conn) {
 		return
 	}
 	for _, c := range s.Dest.Backlog[:n] {
-		a.hand(s, c)
+		a.hand(s, links.Item{C: c})
 	}
 	clear(s.Dest.Backlog[:n])
 	if s.Dest.Backlog = s.Dest.Backlog[n:]; len(s.Dest.Backlog) == 0 {

@@ -159,6 +159,7 @@ func (c *Copy) stop() {
 	c.d.mu.Unlock()
 	c.detach(false)
 	c.unsent()
+	c.to.feed(c.d.from)
 	c.to.credit(left)
 }
 

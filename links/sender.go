@@ -172,10 +172,10 @@ func (s *Sender) hold(r *Receiver) bool {
 	return true
 }
 
-// feed lets r go, which has the next bytes of the message that is being written.
-// What fills the link then are messages behind it, which cannot be written
-// before it is complete: to hold r off would hold off all of them for ever. A
-// frame that it adds holds it again.
+// feed lets r go. It has the next bytes of the message that is being written:
+// what fills the link then are messages behind it, which cannot be written
+// before it is complete, and to hold r off would hold off all of them for ever;
+// a frame that it adds holds it again. Or the link takes no more of its message.
 func (s *Sender) feed(r *Receiver) {
 	s.mu.Lock()
 	i := slices.Index(s.held, r)
@@ -298,7 +298,17 @@ func (s *Sender) release(it Item) {
 	n := c.charged
 	c.charged, c.dead = 0, true
 	c.d.mu.Unlock()
+	s.feed(c.d.from)
 	s.credit(n)
+}
+
+// Reclaim charges the link again for a copy that it has returned and that stays
+// with it.
+func (s *Sender) Reclaim(c *Copy) {
+	c.d.mu.Lock()
+	c.charged, c.dead = c.d.Content.Size(), false
+	s.budget.Charge(c.charged)
+	c.d.mu.Unlock()
 }
 
 // take moves the queue to where the connection's lock guards it.

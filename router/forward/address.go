@@ -422,6 +422,9 @@ func (a *Address) RemoveDestination(s *links.Sender, by *transport.Conn) {
 // Return implements links.Source: what was not sent goes back to the front.
 func (a *Address) Return(s *links.Sender, by *transport.Conn, unsent []links.Item) {
 	if a.Distribution == Multicast {
+		if a.keepCopies(s, unsent) {
+			return
+		}
 		for _, it := range unsent {
 			s.Forget(it.C, messaging.Released)
 		}

@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"sluice/amqp"
 	"sluice/amqp/messaging"
 	"sluice/amqp/transport"
 	"sluice/links"
@@ -33,6 +34,26 @@ func (a *Address) copyToAll(d *links.Delivery, by *transport.Conn) {
 		}
 		a.copies[i] = nil
 	}
+}
+
+// keepCopies puts copies that s has returned, because its credit was taken back,
+// before those that wait in its backlog. It returns false if s has left.
+func (a *Address) keepCopies(s *links.Sender, unsent []links.Item) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if i := s.Dest.Index; i >= len(a.dests) || a.dests[i] != s {
+		return false
+	}
+	back := make([]*links.Copy, len(unsent), len(unsent)+len(s.Dest.Backlog))
+	for i, it := range unsent {
+		back[i] = it.C
+		s.Reclaim(it.C)
+	}
+	s.Dest.Bound -= amqp.SequenceNo(len(unsent))
+	s.Dest.Given -= uint32(len(unsent))
+	s.Dest.Backlog = append(back, s.Dest.Backlog...)
+	a.backlog += len(unsent)
+	return true
 }
 
 // fillCopies moves copies for which s has credit now from its backlog.

@@ -155,7 +155,7 @@ func TestBC15_CreditFollowsProgress(t *testing.T) {
 					sent++
 				}
 				out.WantAnything()
-				if credit = sent + r.Incoming(0).Credit(); credit == sent {
+				if credit = sent + r.Credit(0); credit == sent {
 					return
 				}
 			}
@@ -228,7 +228,7 @@ func TestBC19_SenderSettles(t *testing.T) {
 			out.WantAnything()
 			in.Want("", "transfer")
 		}
-		if c := r.Incoming(0).Credit(); c != 0 {
+		if c := r.Credit(0); c != 0 {
 			t.Fatalf("credit %d, the consumer hoards", c)
 		}
 		out.Write(Disposition(amqp.RoleSender, 0, 3, true, messaging.DeliveryState{}))

@@ -195,22 +195,22 @@ func TestWatermarks(t *testing.T) {
 				if a.Gate() != links.GateOpen {
 					t.Fatal("four wait and the high mark is five")
 				}
-				before := r.Incoming(0).Credit()
+				before := r.Credit(0)
 				send(0, 2)
 				if a.Gate() != links.GateFull || a.Stats.GateClosed.Load() != 1 {
 					t.Fatalf("five wait: %+v", a.View())
 				}
-				if c := r.Incoming(0).Credit(); c >= before && before > 0 {
+				if c := r.Credit(0); c >= before && before > 0 {
 					t.Errorf("credit %d was given after the high mark", c)
 				}
 				// What was granted before stands, and may be used.
-				for id := uint32(3); r.Incoming(0).Credit() > 0; id++ {
+				for id := uint32(3); r.Credit(0) > 0; id++ {
 					send(0, id)
 				}
 				v := a.View()
 				in.Write(Flow(0, 0, uint32(v.Waiting-3)))
 				in.WantAnything()
-				if a.Gate() != links.GateFull || r.Incoming(0).Credit() != 0 {
+				if a.Gate() != links.GateFull || r.Credit(0) != 0 {
 					t.Errorf("three wait, the low mark is two: %+v", a.View())
 				}
 				in.Write(Flow(0, uint32(v.Waiting-3), 1))
@@ -219,7 +219,7 @@ func TestWatermarks(t *testing.T) {
 					t.Errorf("two wait: %+v", a.View())
 				}
 				outs[0].Until("the senders are told", "flow")
-				if r.Incoming(0).Credit() == 0 {
+				if r.Credit(0) == 0 {
 					t.Error("no credit at the low mark")
 				}
 				in.Write(Flow(0, uint32(v.Waiting-2), 100))

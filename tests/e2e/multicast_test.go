@@ -73,7 +73,7 @@ func TestMulticastWaitsForTheSlowest(t *testing.T) {
 		id := uint32(0)
 		push := func() {
 			synctest.Wait()
-			for r.Incoming(0).Credit() > 0 {
+			for r.Credit(0) > 0 {
 				out.Write(With(Settled(0, id), Text("x")))
 				out.WantAnything()
 				id++
@@ -95,7 +95,7 @@ func TestMulticastWaitsForTheSlowest(t *testing.T) {
 		slow.Write(Detach(0, true))
 		slow.Until("", "detach")
 		for range 20 {
-			if r.Incoming(0).Credit() == 0 {
+			if r.Credit(0) == 0 {
 				t.Fatalf("no credit after %d", id)
 			}
 			out.Write(With(Settled(0, id), Text("x")))
@@ -126,7 +126,7 @@ func TestMulticastPatience(t *testing.T) {
 			fast.Want("", fmt.Sprintf("transfer delivery-id=%d", i))
 			wait(3)
 		}
-		if c := r.Incoming(0).Credit(); c != 0 {
+		if c := r.Credit(0); c != 0 {
 			t.Fatalf("credit %d", c)
 		}
 		fast.Write(Settle(0, messaging.Released), Settle(1, messaging.Accepted))
@@ -235,6 +235,88 @@ func TestMulticastReceiversLeave(t *testing.T) {
 		a.Drop()
 		out.Until("nobody had these", "disposition first=2 last=3 settled state=released")
 		out.Until("a had two", "disposition first=0 last=1 settled state=modified[true]")
+		r.Idle()
+	})
+}
+
+// A receiver takes credit back that copies were bound for: they wait, in order.
+func TestMulticastCreditTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := bubble.New(t, bubble.Options{Treatment: multicast})
+		in := r.Dial()
+		in.Handshake(Open("in"))
+		begin := Begin()
+		begin.IncomingWindow = 1
+		in.BeginSession(0, begin)
+		in.Attach(Receiving("in", 0, "q"))
+		flow := Flow(0, 0, 4)
+		flow.IncomingWindow = 1
+		in.Write(flow)
+		out := r.Sender("out", "q")
+		for i := range uint32(6) {
+			out.Write(With(Settled(0, i), Text(fmt.Sprint(i))))
+			out.WantAnything()
+		}
+		in.Want("", "transfer delivery-id=0")
+		less := Flow(0, 1, 0)
+		less.IncomingWindow = 0
+		in.Write(less)
+		in.WantIdle("")
+		more := Flow(0, 1, 100)
+		more.IncomingWindow = 100
+		in.Write(more)
+		for i := 1; i < 6; i++ {
+			if f := in.Want("none is lost", "transfer !more"); !bytes.Equal(f.Payload, Text(fmt.Sprint(i))) {
+				t.Errorf("at %d came % x", i, f.Payload)
+			}
+		}
+		r.Idle()
+	})
+}
+
+// A message has come to its end at one receiver while that is over its mark: its
+// sender is not held off by it any longer.
+func TestMulticastHoldEndsWithTheCopy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := bubble.New(t, bubble.Options{Treatment: multicast})
+		a := r.Receiver("a", "q", 10)
+		b := r.Receiver("b", "q", 10)
+		x, y := r.Sender("x", "q"), r.Sender("y", "q")
+		m := Message(make([]byte, 400_000))
+		at := map[*Peer]int{}
+		push := func(p *Peer, n int) {
+			for ; n > 0 && at[p] < len(m) && p.Window(0) > 0; n-- {
+				f := Next(0)
+				if at[p] == 0 {
+					f = Transfer(0, 0)
+				}
+				k := min(16_000, len(m)-at[p])
+				f.More = at[p]+k < len(m)
+				p.Write(With(f, m[at[p]:at[p]+k]))
+				at[p] += k
+				synctest.Wait()
+			}
+		}
+		push(x, 1) // first at both
+		push(y, 20)
+		if !r.Incoming(1).Held() {
+			t.Fatal("y waits behind x and fills both links")
+		}
+		push(x, 3)
+		a.Write(Settle(0, messaging.Released)) // a has seen enough of x
+		push(x, 1000)
+		for range 20 {
+			push(y, 1000)
+			a.All("")
+			b.All("")
+		}
+		if at[y] != len(m) || r.Incoming(1).Held() {
+			t.Fatalf("%d bytes of y", at[y])
+		}
+		a.Write(Accept(1))
+		b.Write(Disposition(amqp.RoleReceiver, 0, 1, true, messaging.Accepted))
+		x.Until("", "disposition settled state=accepted")
+		y.Until("", "disposition settled state=accepted")
 		r.Idle()
 	})
 }

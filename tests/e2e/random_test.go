@@ -160,7 +160,7 @@ func (s *randomSender) step() {
 		if s.stream = s.stream[n:]; !f.More {
 			s.stream = nil
 		}
-	case s.r.Incoming(s.link).Credit() > 0 && s.p.Window(0) > 0:
+	case s.r.Credit(s.link) > 0 && s.p.Window(0) > 0:
 		size := []int{0, 10, 100, 3000, 60_000}[s.rnd.Intn(5)]
 		key := fmt.Sprintf("%s/%d/%d", s.name, s.link, s.next)
 		m := numbered(key, size)

@@ -216,6 +216,13 @@ func (r *Router) Receiver(container, address string, credit uint32) *amqptest.Pe
 // Incoming is the router's end of the i-th link on which a peer sends.
 func (r *Router) Incoming(i int) *links.Receiver { return r.receivers[i] }
 
+// Credit is what the i-th link on which a peer sends may send now.
+func (r *Router) Credit(i int) (n uint32) {
+	synctest.Wait()
+	r.receivers[i].Conn().Owner().(*driver.Driver).Do(func(*transport.Conn) { n = r.receivers[i].Credit() })
+	return n
+}
+
 // Outgoing is the router's end of the i-th link on which a peer receives.
 func (r *Router) Outgoing(i int) *links.Sender { return r.senders[i] }
 

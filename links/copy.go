@@ -29,7 +29,6 @@ type Copy struct {
 	multi   bool // one of several copies
 	solo    bool // the only reader of a message in one piece, which need not be counted
 	early   bool // the receiver settled before all was sent
-	compact bool // does not pin the memory that it was read into
 }
 
 const (

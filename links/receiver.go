@@ -13,8 +13,8 @@ import (
 // A Forwarder finds destinations for what a Receiver has received: an address,
 // or for an anonymous terminus all of them.
 type Forwarder interface {
-	// Forward takes a batch of deliveries in the order of their arrival.
-	Forward(r *Receiver, batch []*Delivery)
+	// Forward takes a batch of messages in the order of their arrival.
+	Forward(r *Receiver, batch []Arrival)
 	// AddSource and RemoveSource tell of links that feed the address.
 	AddSource(*Receiver)
 	RemoveSource(*Receiver)
@@ -62,7 +62,7 @@ type Receiver struct {
 	envelope bool      // current waits for the end of its envelope
 	multi    bool      // current has several frames
 	discard  bool      // the rest of current is not wanted
-	batch    []*Delivery
+	batch    []Arrival
 	deferred bool
 	gone     bool
 
@@ -184,6 +184,10 @@ func (r *Receiver) Held() bool { return r.holds > 0 || r.unbound }
 // pull takes a frame out of stage one and into its message.
 func (r *Receiver) pull(f *waitingFrame) error {
 	r.Session().Pulled(1)
+	if r.bare(f) {
+		r.pullBare(f)
+		return nil
+	}
 	if f.first {
 		if err := r.begin(f); err != nil {
 			f.payload.Release()
@@ -378,13 +382,17 @@ func (r *Receiver) submit(d *Delivery, more bool) {
 		r.Drop(d, messaging.Rejected(refusal))
 		return
 	}
-	r.batch = append(r.batch, d)
+	r.batch = append(r.batch, Arrival{D: d})
+	r.deferBatch()
+	if more {
+		r.EndBatch() // streams find their destination at once
+	}
+}
+
+func (r *Receiver) deferBatch() {
 	if !r.deferred {
 		r.deferred = true
 		r.Conn().Defer(r)
-	}
-	if more {
-		r.EndBatch() // streams find their destination at once
 	}
 }
 

@@ -27,7 +27,7 @@ type Source interface {
 	// Resupply tells that the link is below its low mark again.
 	Resupply(s *Sender, by *transport.Conn)
 	// Return gives back copies that the link has not begun to send.
-	Return(s *Sender, by *transport.Conn, unsent []*Copy)
+	Return(s *Sender, by *transport.Conn, unsent []Item)
 	// Unbound tells that n deliveries that were bound will not be sent: their
 	// credit is free again.
 	Unbound(s *Sender, by *transport.Conn, n uint32)
@@ -57,9 +57,9 @@ type Sender struct {
 	deliveryCount amqp.SequenceNo
 	limit         amqp.SequenceNo // deliveryCount may not reach it
 	drain         bool
-	taken         []*Copy // from the queue, in order
-	next          int     // index into taken
-	current       *Copy   // being written
+	taken         []Item // from the queue, in order
+	next          int    // index into taken
+	current       *Copy  // being written
 	tag           uint64
 	transfer      frames.Transfer
 	tagBytes      [8]byte
@@ -76,9 +76,8 @@ type Sender struct {
 	budget    buffers.Budget // stage three
 	concluded atomic.Uint32  // copies that have an outcome, for load balancing
 
-	mu      sync.Mutex // a leaf lock; guards the fields below
-	queue   []*Copy    // bound and not yet taken
-	spare   []*Copy
+	mu      sync.Mutex  // a leaf lock; guards the fields below
+	queue   []Item      // bound and not yet taken
 	held    []*Receiver // links held off until the low mark
 	starved bool        // the address waits for the low mark
 	closed  bool
@@ -94,7 +93,7 @@ type Dest struct {
 	Given   uint32          // deliveries bound so far
 	Cost    uint32
 	Index   int // among the address's destinations
-	Batch   []*Copy
+	Batch   []Item
 	Backlog []*Copy // multicast copies that wait for capacity
 }
 
@@ -210,11 +209,11 @@ func (s *Sender) credit(n int64) {
 // Written implements transport.Sending.
 func (s *Sender) Written(n int64) { s.credit(n) }
 
-// Enqueue takes copies that have been bound to the link. It may be called from
+// Enqueue takes what have been bound to the link. It may be called from
 // any connection; the address's lock keeps the order.
-func (s *Sender) Enqueue(copies []*Copy, by *transport.Conn) {
+func (s *Sender) Enqueue(items []Item, by *transport.Conn) {
 	s.mu.Lock()
-	s.queue = append(s.queue, copies...)
+	s.queue = append(s.queue, items...)
 	s.mu.Unlock()
 	s.wake(by)
 }
@@ -279,17 +278,22 @@ func (s *Sender) unbind() {
 	if int(keep) >= len(unsent) {
 		return
 	}
-	excess := append([]*Copy(nil), unsent[keep:]...)
+	excess := append([]Item(nil), unsent[keep:]...)
 	clear(unsent[keep:])
 	s.taken = s.taken[:s.next+int(keep)]
-	for _, c := range excess {
-		s.release(c)
+	for _, it := range excess {
+		s.release(it)
 	}
 	s.source.Return(s, s.Conn(), excess)
 }
 
-// release takes the bytes of an unsent copy off the link.
-func (s *Sender) release(c *Copy) {
+// release takes the bytes of what was not sent off the link.
+func (s *Sender) release(it Item) {
+	c := it.C
+	if c == nil {
+		s.credit(int64(it.Payload.Len()))
+		return
+	}
 	c.d.mu.Lock()
 	n := c.charged
 	c.charged, c.dead = 0, true
@@ -389,14 +393,14 @@ func (s *Sender) Gone(closed bool) {
 	s.current = nil
 	s.source.RemoveDestination(s, s.Conn())
 	s.take()
-	var unsent []*Copy
+	var unsent []Item
 	if first != nil { // it was waiting for its first byte
-		unsent = append(unsent, first)
+		unsent = append(unsent, Item{C: first})
 	}
 	unsent = append(unsent, s.taken[s.next:]...)
 	s.taken, s.next = nil, 0
-	for _, c := range unsent {
-		s.release(c)
+	for _, it := range unsent {
+		s.release(it)
 	}
 	s.source.Return(s, s.Conn(), unsent)
 	switch {
@@ -419,7 +423,7 @@ func (s *Sender) Gone(closed bool) {
 
 // Forget drops a copy that the link has not begun to send.
 func (s *Sender) Forget(c *Copy, state messaging.DeliveryState) {
-	s.release(c)
+	s.release(Item{C: c})
 	c.over, c.sent = true, true
 	c.detach(false)
 	c.unsent()

@@ -19,10 +19,18 @@ func (s *Sender) WriteTransfers(o *transport.Output, room int) (again bool) {
 	for room > 0 && !o.Full() && s.Session().RemoteWindow() > 0 {
 		c := s.current
 		if c == nil {
-			if c = s.pop(); c == nil {
+			it, ok := s.pop()
+			if !ok {
 				s.flushPassed()
 				s.tryDrain()
 				return false
+			}
+			if c = it.C; c == nil {
+				if s.writeBare(o, it.Bare) {
+					room -= it.Payload.Len() + 1
+					continue
+				}
+				c = s.adopt(it.Bare)
 			}
 			s.current = c
 		}
@@ -46,12 +54,16 @@ func (s *Sender) WriteTransfers(o *transport.Output, room int) (again bool) {
 // at the front, so looking from the back finds the rest.
 func (s *Sender) compact() {
 	for i := len(s.taken) - 1; i >= s.next; i-- {
-		c := s.taken[i]
-		if c.compact || c.multi {
+		it := &s.taken[i]
+		if it.compact || it.C != nil && it.C.multi {
 			return
 		}
-		c.compact = true
-		c.d.Content.Compact()
+		it.compact = true
+		if it.C != nil {
+			it.C.d.Content.Compact()
+		} else {
+			it.Payload = it.Payload.Compact()
+		}
 	}
 }
 
@@ -66,23 +78,36 @@ func (s *Sender) tooLarge(c *Copy) {
 	c.resolve(true, state)
 }
 
-// pop returns the next copy that may be sent.
-func (s *Sender) pop() *Copy {
+// pop returns the next message that may be sent.
+func (s *Sender) pop() (it Item, ok bool) {
 	for {
 		if s.next == len(s.taken) {
 			if s.take(); len(s.taken) == 0 {
-				return nil
+				return Item{}, false
 			}
 		}
 		if !s.deliveryCount.Less(s.limit) {
-			return nil
+			return Item{}, false
 		}
-		c := s.taken[s.next]
-		s.taken[s.next] = nil
+		it = s.taken[s.next]
+		s.taken[s.next] = Item{}
 		s.next++
-		if s.usable(c) {
-			return c
+		if it.C == nil || s.usable(it.C) {
+			return it, true
 		}
+	}
+}
+
+// transferOf returns the fields of the only transfer of a settled message.
+func transferOf(s *Sender, format uint32) frames.Transfer {
+	return frames.Transfer{
+		Handle:           uint32(s.ep.Handle()),
+		HasDeliveryID:    true,
+		HasDeliveryTag:   true,
+		HasMessageFormat: true,
+		MessageFormat:    format,
+		Settled:          true,
+		HasSettled:       true,
 	}
 }
 

@@ -20,6 +20,15 @@ const (
 	// frames a budget would otherwise ask for more than anybody can use.
 	maxWindow = 1 << 16
 
+	// elasticWindow is the largest incoming-window, in frames, that small frames
+	// may lead to beyond what the byte budget holds of the largest. It is enough
+	// for the credit of several links.
+	elasticWindow = 2048
+
+	// frameOverhead is about what a transfer frame has besides its payload, in
+	// bytes.
+	frameOverhead = 64
+
 	// outgoingWindow is announced to peers. What the router has to send is
 	// bounded by its own thresholds, not by this number.
 	outgoingWindow = 1<<31 - 1

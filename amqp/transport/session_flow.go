@@ -81,11 +81,14 @@ func (s *Session) sendFlows() {
 }
 
 func (s *Session) flowFrame() frames.Flow {
-	s.limit = s.nextIncomingID + amqp.TransferNumber(s.incoming.window-s.waiting)
+	s.adapt()
+	if w := int64(s.incoming.window) - int64(s.waiting); w > int64(s.limit.Sub(s.nextIncomingID)) {
+		s.limit = s.nextIncomingID + amqp.TransferNumber(w)
+	} // what has been granted stands
 	return frames.Flow{
 		NextIncomingID:    s.nextIncomingID,
 		HasNextIncomingID: true,
-		IncomingWindow:    s.incoming.window - s.waiting,
+		IncomingWindow:    uint32(s.limit.Sub(s.nextIncomingID)),
 		NextOutgoingID:    s.nextOutgoingID,
 		OutgoingWindow:    outgoingWindow,
 	}

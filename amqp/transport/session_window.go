@@ -13,12 +13,24 @@ import (
 // The incoming-window counts transfer frames (§2.5.6), whatever deliveries they
 // belong to and whether those are settled. A frame leaves the window when its
 // link pulls it. Frames that a held link has not pulled stay in its backlog and
-// are all that stage one holds, at most window × max-frame-size bytes.
+// are all that stage one holds.
+//
+// The window is the byte budget of the session divided by max-frame-size. While
+// the peer's frames are smaller than that, more of them fit into the budget, and
+// the window grows up to elasticWindow; when they become larger it shrinks as
+// fast as the frames that were granted arrive. So stage one holds at most the
+// budget, and for once elasticWindow × max-frame-size bytes of a peer that
+// sends small frames for long and then the largest possible.
 type incoming struct {
 	window         uint32              // frames that may wait here
+	budget         int                 // bytes that may wait here
+	most           uint32              // maxSessionFrames, if configured
+	frame          int                 // recent size of frames in bytes
+	largest        int                 // the largest frame since the last flow
 	nextIncomingID amqp.TransferNumber // of the next transfer
 	limit          amqp.TransferNumber // first transfer-id that has not been granted
 	waiting        uint32              // frames received and not pulled
+	floor          uint32              // of window: what the largest frames leave
 	nextDeliveryID amqp.DeliveryNumber
 	anyDelivery    bool  // nextDeliveryID is known
 	received       Table // incoming deliveries that are not settled
@@ -31,6 +43,25 @@ func (in *incoming) init(c *Conn) {
 		w = min(w, m)
 	}
 	in.window = min(w, maxWindow)
+	in.budget, in.most, in.frame = c.cfg.SessionBytes, c.cfg.MaxSessionFrames, int(c.cfg.MaxFrameSize)
+	in.floor = in.window
+}
+
+// adapt sets the window to what the budget holds of frames like the recent ones.
+// Growth of the frames counts at once, shrinking by halves.
+func (in *incoming) adapt() {
+	if in.largest == 0 {
+		return
+	}
+	in.frame = max(in.largest, (in.frame+in.largest)/2)
+	in.largest = 0
+	in.window = in.floor
+	if w := uint32(min(in.budget/in.frame, elasticWindow)); w >= 2*in.floor {
+		if in.most != 0 {
+			w = min(w, in.most)
+		}
+		in.window = w
+	}
 }
 
 func (in *incoming) begin(f *frames.Begin) {
@@ -53,7 +84,7 @@ func (s *Session) Pulled(n uint32) {
 	if buffers.Tight() {
 		return
 	}
-	if left := uint32(s.limit.Sub(s.nextIncomingID)); s.incoming.window-s.waiting >= left+(s.incoming.window+1)/2 {
+	if left := s.limit.Sub(s.nextIncomingID); int64(s.incoming.window)-int64(s.waiting) >= int64(left)+int64(s.incoming.window+1)/2 {
 		s.wantFlow()
 	}
 }
@@ -85,6 +116,7 @@ func (s *Session) handleTransfer(t *frames.Transfer, chunk *buffers.Chunk, from,
 	}
 	s.nextIncomingID++
 	s.waiting++
+	s.largest = max(s.largest, to-from+frameOverhead)
 	e := s.byRemote.get(t.Handle)
 	if e == nil {
 		return sessionErrorf(amqp.CondUnattachedHandle, "transfer on handle %d, to which no link is attached", t.Handle)

@@ -128,39 +128,58 @@ func (a *Address) Destinations(f func(*links.Sender)) {
 }
 
 // Forward implements links.Forwarder.
-func (a *Address) Forward(r *links.Receiver, batch []*links.Delivery) {
+func (a *Address) Forward(r *links.Receiver, batch []links.Arrival) {
 	by := r.Conn()
 	a.Stats.Ingress.Add(uint64(len(batch)))
 	a.mu.Lock()
 	if len(a.dests) == 0 {
 		a.mu.Unlock()
-		for _, d := range batch {
+		for _, m := range batch {
 			a.Stats.DroppedNoDestination.Add(1)
-			d.DropBy(by, messaging.Released)
+			if m.D != nil {
+				m.D.DropBy(by, messaging.Released)
+			} else {
+				m.Drop(by)
+			}
 		}
 		return
 	}
-	for _, d := range batch {
+	for _, m := range batch {
+		a.forward(m.D, m.Bare, by)
+	}
+	a.flush(by)
+	a.mu.Unlock()
+}
+
+// forward brings one message to its destinations, or lets it wait: d, or if
+// that is nil, b.
+func (a *Address) forward(d *links.Delivery, b links.Bare, by *transport.Conn) {
+	if d == nil && (a.count > 0 || a.Distribution == Multicast) {
+		d = b.Delivery()
+	}
+	if d != nil {
 		if a.Priority >= 0 {
 			d.Priority = uint8(a.Priority)
 		}
 		if a.Distribution == Multicast {
 			a.copyToAll(d, by)
-			continue
+			return
 		}
 		if a.ahead(d.Priority) {
 			a.wait(d)
-			continue
+			return
 		}
-		s := a.choose()
-		if s == nil {
-			a.wait(d)
-			continue
-		}
+	}
+	switch s := a.choose(); {
+	case s == nil && d == nil:
+		a.forward(b.Delivery(), b, by)
+	case s == nil:
+		a.wait(d)
+	case d == nil:
+		a.hand(s, s.Carry(b))
+	default:
 		a.bind(d, s, by)
 	}
-	a.flush(by)
-	a.mu.Unlock()
 }
 
 // ahead tells whether something waits that goes before a delivery of priority p.
@@ -255,14 +274,14 @@ func (a *Address) bind(d *links.Delivery, s *links.Sender, by *transport.Conn) {
 	if s.Slow() {
 		d.Park()
 	}
-	a.hand(s, d.BindOne(s, by, keep))
+	a.hand(s, links.Item{C: d.BindOne(s, by, keep)})
 }
 
-func (a *Address) hand(s *links.Sender, c *links.Copy) {
+func (a *Address) hand(s *links.Sender, it links.Item) {
 	if len(s.Dest.Batch) == 0 {
 		a.touched = append(a.touched, s)
 	}
-	s.Dest.Batch = append(s.Dest.Batch, c)
+	s.Dest.Batch = append(s.Dest.Batch, it)
 	s.Dest.Bound++
 	s.Dest.Given++
 }
@@ -401,13 +420,13 @@ func (a *Address) RemoveDestination(s *links.Sender, by *transport.Conn) {
 }
 
 // Return implements links.Source: what was not sent goes back to the front.
-func (a *Address) Return(s *links.Sender, by *transport.Conn, unsent []*links.Copy) {
+func (a *Address) Return(s *links.Sender, by *transport.Conn, unsent []links.Item) {
 	if a.Distribution == Multicast {
 		if a.keepCopies(s, unsent) {
 			return
 		}
-		for _, c := range unsent {
-			s.Forget(c, messaging.Released)
+		for _, it := range unsent {
+			s.Forget(it.C, messaging.Released)
 		}
 	}
 	a.mu.Lock()
@@ -415,9 +434,13 @@ func (a *Address) Return(s *links.Sender, by *transport.Conn, unsent []*links.Co
 	s.Dest.Given -= uint32(len(unsent))
 	if a.Distribution != Multicast {
 		back := make([]*links.Delivery, len(unsent))
-		for i, c := range unsent {
-			back[i] = c.Delivery()
-			back[i].Unbind(c)
+		for i, it := range unsent {
+			if it.C == nil {
+				back[i] = it.Bare.Delivery()
+				continue
+			}
+			back[i] = it.C.Delivery()
+			back[i].Unbind(it.C)
 		}
 		a.requeue(back)
 	}

@@ -15,11 +15,11 @@ type Anonymous struct {
 }
 
 // Forward implements links.Forwarder.
-func (n *Anonymous) Forward(r *links.Receiver, batch []*links.Delivery) {
+func (n *Anonymous) Forward(r *links.Receiver, batch []links.Arrival) {
 	for len(batch) > 0 {
-		a, refusal := n.Lookup(batch[0].To())
+		a, refusal := n.Lookup(batch[0].D.To())
 		k := 1
-		for k < len(batch) && string(batch[k].To()) == string(batch[0].To()) {
+		for k < len(batch) && string(batch[k].D.To()) == string(batch[0].D.To()) {
 			k++
 		}
 		same := batch[:k]
@@ -32,8 +32,8 @@ func (n *Anonymous) Forward(r *links.Receiver, batch []*links.Delivery) {
 		if refusal != nil {
 			state = messaging.Rejected(refusal)
 		}
-		for _, d := range same {
-			r.Drop(d, state)
+		for _, m := range same {
+			r.Drop(m.D, state)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (a *Address) copyToAll(d *links.Delivery, by *transport.Conn) {
 	for i, c := range a.copies {
 		s := a.dests[i]
 		if s.Dest.Credit() > 0 && len(s.Dest.Backlog) == 0 {
-			a.hand(s, c)
+			a.hand(s, links.Item{C: c})
 		} else {
 			s.Dest.Backlog = append(s.Dest.Backlog, c)
 			a.backlog++
@@ -38,18 +38,20 @@ func (a *Address) copyToAll(d *links.Delivery, by *transport.Conn) {
 
 // keepCopies puts copies that s has returned, because its credit was taken back,
 // before those that wait in its backlog. It returns false if s has left.
-func (a *Address) keepCopies(s *links.Sender, unsent []*links.Copy) bool {
+func (a *Address) keepCopies(s *links.Sender, unsent []links.Item) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if i := s.Dest.Index; i >= len(a.dests) || a.dests[i] != s {
 		return false
 	}
-	for _, c := range unsent {
-		s.Reclaim(c)
+	back := make([]*links.Copy, len(unsent), len(unsent)+len(s.Dest.Backlog))
+	for i, it := range unsent {
+		back[i] = it.C
+		s.Reclaim(it.C)
 	}
 	s.Dest.Bound -= amqp.SequenceNo(len(unsent))
 	s.Dest.Given -= uint32(len(unsent))
-	s.Dest.Backlog = append(unsent, s.Dest.Backlog...)
+	s.Dest.Backlog = append(back, s.Dest.Backlog...)
 	a.backlog += len(unsent)
 	return true
 }
@@ -61,7 +63,7 @@ func (a *Address) fillCopies(s *links.Sender, by *transport.Conn) {
 		return
 	}
 	for _, c := range s.Dest.Backlog[:n] {
-		a.hand(s, c)
+		a.hand(s, links.Item{C: c})
 	}
 	clear(s.Dest.Backlog[:n])
 	if s.Dest.Backlog = s.Dest.Backlog[n:]; len(s.Dest.Backlog) == 0 {

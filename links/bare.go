@@ -1,0 +1,122 @@
+package links
+
+import (
+	"sluice/amqp/messaging"
+	"sluice/amqp/transport"
+	"sluice/buffers"
+)
+
+// A Bare is a message that was sent settled, in one frame, and has nothing in
+// front of its body that a router looks at. It gets no outcome, does not expire
+// and is not changed, so it travels as a value, without a Delivery, as long as
+// it need not wait for a destination.
+type Bare struct {
+	Payload buffers.Slice
+	From    *Receiver
+	Format  uint32
+}
+
+// An Arrival is what a Receiver hands over: a Delivery, or, if that is nil, a
+// Bare.
+type Arrival struct {
+	D *Delivery
+	Bare
+}
+
+// An Item is what is bound to a Sender: a Copy, or, if that is nil, a Bare.
+type Item struct {
+	C *Copy
+	Bare
+	compact bool // pins no memory that it was read into
+}
+
+// bareBelow is the size in bytes below which a message may be a Bare. Larger
+// ones cost so much more in bytes that a Delivery does not matter.
+const bareBelow = 4 << 10
+
+// bare tells whether the message of one frame can travel as a Bare.
+func (r *Receiver) bare(f *waitingFrame) bool {
+	if !f.first || f.more || f.aborted || !f.settled || f.state != messaging.StateNone || f.payload.Len() >= bareBelow || r.forward.NeedsTo() {
+		return false
+	}
+	if m := r.limits.MaxMessageSize; m != 0 && uint64(f.payload.Len()) > m {
+		return false
+	}
+	if f.format != 0 {
+		return true
+	}
+	b := f.payload.Bytes()
+	return len(b) > 2 && b[0] == 0 && b[1] == 0x53 && b[2] > byte(messaging.SectionMessageAnnotations) && b[2] <= byte(messaging.SectionFooter)
+}
+
+// pullBare takes a frame that is a message by itself.
+func (r *Receiver) pullBare(f *waitingFrame) {
+	n := int64(f.payload.Len())
+	r.newOpen++
+	r.newBytes += n
+	r.Counters.Deliveries++
+	r.Counters.Presettled++
+	r.Counters.Bytes += uint64(n)
+	r.measure(n)
+	r.batch = append(r.batch, Arrival{Bare: Bare{f.payload, r, f.format}})
+	r.deferBatch()
+}
+
+// Delivery makes a Delivery of b, which then owns its bytes.
+func (b Bare) Delivery() *Delivery {
+	d := newDelivery(b.From, 0)
+	d.format, d.Arrived = b.Format, b.From.Conn().Now
+	d.whole, d.pre = true, true
+	d.settled.Store(true)
+	d.Content.SetWhole(b.Payload)
+	return d
+}
+
+// Drop gives b up, because there is nobody to take it.
+func (b Bare) Drop(by *transport.Conn) {
+	b.From.dropped.Add(1)
+	b.From.passed(by, 1, int64(b.Payload.Len()))
+	b.Payload.Release()
+}
+
+// Carry takes b, which has been bound to the link, into its account.
+func (s *Sender) Carry(b Bare) Item {
+	if s.Slow() {
+		b.Payload = b.Payload.Compact()
+	}
+	s.budget.Charge(int64(b.Payload.Len()))
+	return Item{Bare: b}
+}
+
+// adopt makes a Delivery and its Copy of a Bare that is bound to s already.
+func (s *Sender) adopt(b Bare) *Copy {
+	d := b.Delivery()
+	c := &d.one
+	*c = Copy{d: d, to: s, solo: true, charged: int64(b.Payload.Len())}
+	d.copies = append(d.copies, c)
+	d.bound = true
+	return c
+}
+
+// writeBare writes a Bare, if it fits into one frame and the receiver takes
+// messages of its size.
+func (s *Sender) writeBare(o *transport.Output, b Bare) bool {
+	n := b.Payload.Len()
+	t := &s.transfer
+	*t = transferOf(s, b.Format)
+	if n > s.Session().Room(t) || s.most != 0 && int64(n) > s.most {
+		return false
+	}
+	t.DeliveryTag = s.nextTag()
+	s.deliveryCount++
+	s.Counters.Deliveries++
+	s.Counters.Presettled++
+	s.Counters.Bytes += uint64(n)
+	t.DeliveryID = s.Session().NextDelivery(nil)
+	s.Session().Send(o, s.ep, t, nil, b.Payload)
+	o.Charge(s, int64(n))
+	s.pass(b.From, 1, int64(n))
+	s.concluded.Add(1)
+	b.Payload.Release()
+	return true
+}

@@ -132,6 +132,8 @@ type Conn struct {
 	transfer frames.Transfer // reused by the decoder
 	dispo    frames.Disposition
 	flow     frames.Flow
+	outDispo frames.Disposition // reused by the encoder
+	outFlow  frames.Flow
 
 	// Counters for management; guarded like everything else.
 	FramesIn, FramesOut uint64

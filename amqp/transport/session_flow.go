@@ -67,14 +67,16 @@ func (s *Session) sendFlows() {
 		if e.link == nil {
 			continue
 		}
-		f := s.flowFrame()
+		f := &s.conn.outFlow
+		*f = s.flowFrame()
 		f.HasHandle, f.Handle = true, uint32(e.localHandle)
-		e.link.FlowState(&f)
-		s.conn.send(s.localChannel, &f)
+		e.link.FlowState(f)
+		s.conn.send(s.localChannel, f)
 	}
 	if s.flowDue && len(s.linkFlows) == 0 {
-		f := s.flowFrame()
-		s.conn.send(s.localChannel, &f)
+		f := &s.conn.outFlow
+		*f = s.flowFrame()
+		s.conn.send(s.localChannel, f)
 	}
 	s.linkFlows = s.linkFlows[:0]
 	s.flowDue = false

@@ -49,14 +49,16 @@ func same(a, b messaging.DeliveryState) bool { return a.Kind == b.Kind && bytes.
 func (s *Session) flushSettled() {
 	for i := range s.settled {
 		p := &s.settled[i]
-		s.conn.send(s.localChannel, &frames.Disposition{
+		f := &s.conn.outDispo
+		*f = frames.Disposition{
 			Role:    p.role,
 			First:   p.first,
 			Last:    p.last,
 			HasLast: p.first != p.last,
 			Settled: p.settled,
 			State:   p.state,
-		})
+		}
+		s.conn.send(s.localChannel, f)
 	}
 	clear(s.settled)
 	s.settled = s.settled[:0]

@@ -29,6 +29,7 @@ func TestTableModel(t *testing.T) {
 		first := next
 		keep := rapid.IntRange(0, 3).Draw(t, "keep") // ids divisible by this and 100 are left behind
 		stays := func(id amqp.DeliveryNumber) bool { return keep > 0 && uint32(id)%uint32(keep*100) == 0 }
+		var skipped []amqp.DeliveryNumber // ids that may come late
 		put := func() {
 			e := newEntry(next)
 			table.Put(next, e)
@@ -40,7 +41,7 @@ func TestTableModel(t *testing.T) {
 			return first - 2 + amqp.DeliveryNumber(rapid.Uint32Range(0, span).Draw(t, "id"))
 		}
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"put", "many", "gap", "get", "remove", "range", "pass", "wide"}).Draw(t, "op") {
+			switch rapid.SampledFrom([]string{"put", "many", "gap", "late", "late", "get", "remove", "range", "pass", "wide"}).Draw(t, "op") {
 			case "put":
 				put()
 			case "many":
@@ -48,7 +49,19 @@ func TestTableModel(t *testing.T) {
 					put()
 				}
 			case "gap": // deliveries that were sent settled
-				next += amqp.DeliveryNumber(rapid.SampledFrom([]uint32{1, 15, 16, 17, 300, 10_000}).Draw(t, "n"))
+				n := rapid.SampledFrom([]amqp.DeliveryNumber{1, 15, 16, 17, 300, 10_000}).Draw(t, "n")
+				for i := amqp.DeliveryNumber(0); i < n; i += 1 + n/20 {
+					skipped = append(skipped, next+i)
+				}
+				next += n
+			case "late": // deliveries that waited in stage one while others passed
+				if len(skipped) > 0 {
+					i := rapid.IntRange(0, len(skipped)-1).Draw(t, "i")
+					id := skipped[i]
+					skipped = slices.Delete(skipped, i, i+1)
+					twin[id] = newEntry(id)
+					table.Put(id, twin[id])
+				}
 			case "get":
 				id := anyID()
 				if got, want := table.Get(id), twin[id]; (got == nil) != (want == nil) || want != nil && got != Unsettled(want) {

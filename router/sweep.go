@@ -57,6 +57,7 @@ func (r *Router) sweep(ctx context.Context) {
 	defer t.Stop()
 	memory := time.NewTicker(relieveInterval)
 	defer memory.Stop()
+	var after trimmer
 	for {
 		select {
 		case <-ctx.Done():
@@ -67,6 +68,9 @@ func (r *Router) sweep(ctx context.Context) {
 			}
 		case now := <-t.C:
 			r.shared.Table.All(func(a *forward.Address) { a.Sweep(now.UnixNano(), r.warnStuck) })
+			if after.due(buffers.InUse()) {
+				trim()
+			}
 		}
 	}
 }

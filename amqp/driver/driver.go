@@ -156,7 +156,9 @@ func (d *Driver) readLoop() {
 		}
 		d.mu.Unlock()
 		if ended {
-			d.lingeringClose()
+			if !d.conn.PeerClosed() || d.in.start < d.in.end {
+				d.lingeringClose()
+			}
 			return
 		}
 	}

@@ -101,6 +101,7 @@ type Conn struct {
 	headerSent    bool
 	openSent      bool
 	gone          bool // handler.Closed has been called
+	peerClosed    bool // the peer\'s close has been received
 	sasl          *sasl.Server
 	saslDone      bool
 	saslMechanism string
@@ -169,6 +170,9 @@ func (c *Conn) LinkCount() int { return c.links }
 
 // Closing tells whether a close was sent and the peer's answer is awaited.
 func (c *Conn) Closing() bool { return c.state == stateCloseSent }
+
+// PeerClosed tells whether the peer has sent close: it sends nothing more.
+func (c *Conn) PeerClosed() bool { return c.peerClosed }
 
 // Ended tells whether nothing more will be read.
 func (c *Conn) Ended() bool { return c.state == stateEnd }

@@ -125,6 +125,7 @@ func (c *Conn) handleFrame(h frames.Header, chunk *buffers.Chunk, body, end int)
 	case stateCloseSent:
 		// §2.4.6 DISCARDING: only the close matters.
 		if code == frames.PerformativeClose {
+			c.peerClosed = true
 			c.finish(nil)
 		}
 		return nil

@@ -49,6 +49,7 @@ func (c *Conn) handleOpen(b []byte) error {
 }
 
 func (c *Conn) handleClose(f *frames.Close) {
+	c.peerClosed = true
 	c.sendClose(nil)
 	c.finish(&CloseCause{Err: f.Error, Remote: true})
 }

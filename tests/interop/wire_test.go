@@ -262,7 +262,7 @@ func TestShutdown_ClosesForced(t *testing.T) {
 // An idle peer is closed with resource-limit-exceeded: §2.4.5.
 func TestIdlePeer_IsClosed(t *testing.T) {
 	b := harness.Start(t, harness.Listeners("idleTimeoutSeconds: 1"))
-	c := dialRaw(t, b.Addr(), raw.Options{}) // sends no heartbeats
+	c := dialRaw(t, b.Addr(), raw.Options{Silent: true})
 	start := time.Now()
 	if !harness.Eventually(harness.Patience, func() bool { return c.Err() != nil }) {
 		t.Fatal("the connection stays open")

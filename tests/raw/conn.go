@@ -28,6 +28,7 @@ type Options struct {
 	Window     uint32 // incoming-window of sessions in frames; 0: 2048
 	ReadBuffer int    // bytes of the socket's receive buffer; 0: the system's
 	SendBuffer int
+	Silent     bool // send no heartbeats
 }
 
 // A Conn is a connection to a router.
@@ -94,7 +95,23 @@ func Client(nc net.Conn, o Options) (*Conn, error) {
 		nc.Close()
 		return nil, err
 	}
+	if c.open.HasIdleTimeout && !o.Silent {
+		c.heartbeat(time.Duration(c.open.IdleTimeout) * time.Millisecond / 2)
+	}
 	return c, nil
+}
+
+// heartbeat sends an empty frame every so often until the connection has ended.
+func (c *Conn) heartbeat(every time.Duration) {
+	time.AfterFunc(every, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.err == nil {
+			c.out = frames.AppendHeartbeat(c.out)
+			c.flush()
+			c.heartbeat(every)
+		}
+	})
 }
 
 // wait waits, with mu held, until ok or the connection or patience has ended.

@@ -27,9 +27,9 @@ type Sender struct {
 	twice    int    // outcomes for what had one
 	seen     []byte // by number of the delivery on the session, from base
 	base     amqp.DeliveryNumber
-	lowest   uint32 // the least credit seen in a flow
 	states   []messaging.DeliveryState
 	keep     bool
+	frame    uint32 // largest frame to send; 0: what the peer takes
 }
 
 // SenderOptions are the rest of an attach.
@@ -76,6 +76,9 @@ func (s *Session) MustSender(address string, o SenderOptions) *Sender {
 	}
 	return out
 }
+
+// FrameSize sets the size of the largest frame that is sent.
+func (x *Sender) FrameSize(n uint32) { x.frame = n }
 
 // Await waits for the answer to an attach.
 func (x *Sender) Await() error {
@@ -264,7 +267,11 @@ func (x *Sender) first(format uint32, settled bool) frames.Transfer {
 }
 
 func (x *Sender) room(t *frames.Transfer) int {
-	return int(min(x.s.c.open.MaxFrameSize, 1<<20)) - frames.TransferOverhead(t)
+	size := min(x.s.c.open.MaxFrameSize, 1<<20)
+	if x.frame != 0 {
+		size = min(size, x.frame)
+	}
+	return int(size) - frames.TransferOverhead(t)
 }
 
 func (x *Sender) transfer(t *frames.Transfer, part []byte) error {

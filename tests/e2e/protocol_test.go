@@ -12,6 +12,7 @@ import (
 	"sluice/amqp/frames"
 	"sluice/amqp/messaging"
 	"sluice/amqp/transport"
+	"sluice/links"
 	"sluice/router/forward"
 	"sluice/tests/harness/bubble"
 )
@@ -176,6 +177,55 @@ func TestBC45_DetachedLinkExpires(t *testing.T) {
 			in.Attach(Receiving("in", 0, "q"))
 			in.Write(Flow(0, 0, 10))
 		}
+	})
+}
+
+// The same when nothing is read between the end of one wait and the next detach.
+func TestBC45_DetachedLinksExpireOneAfterTheOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := bubble.New(t, bubble.Options{})
+		in := r.Receiver("in", "q", 1)
+		in.Attach(Receiving("in2", 1, "q"))
+		in.Write(Flow(1, 0, 1))
+		out := r.Sender("out", "q")
+		for i := range uint32(2) {
+			out.Write(With(Transfer(0, i), Text("x")))
+			out.WantAnything()
+		}
+		in.WantAnything()
+		for i := range uint32(2) {
+			in.Write(Detach(i, false))
+			wait(10)
+			out.Until("", fmt.Sprintf("disposition first=%d settled state=modified[true]", i))
+		}
+		r.Idle()
+	})
+}
+
+// §2.7.6: what a sender settles is settled, also while it waits in stage one.
+func TestSenderSettlesWhatWaitsInStageOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := bubble.New(t, bubble.Options{Limits: links.Limits{UnboundBytes: 1000}})
+		in := r.Receiver("in", "q", 0)
+		out := r.Sender("out", "q")
+		m := Message(make([]byte, 3000))
+		out.Write(With(Settled(0, 0), Text("small")))
+		out.Until("", "flow delivery-count=1 link-credit=249")
+		out.Write(With(More(Transfer(0, 1)), m[:2000]), With(Next(0), m[2000:]), With(Transfer(0, 2), Text("x")))
+		synctest.Wait()
+		if !r.Incoming(0).Held() || r.Incoming(0).Waiting() == 0 {
+			t.Fatal("nothing waits in stage one")
+		}
+		out.Write(Disposition(amqp.RoleSender, 2, 2, true, messaging.DeliveryState{}))
+		synctest.Wait()
+		in.Write(Flow(0, 0, 10))
+		in.Want("", "transfer delivery-id=0 settled=true")
+		in.Message("")
+		in.Want("", "transfer delivery-id=2 settled=true")
+		in.Write(Disposition(amqp.RoleReceiver, 0, 2, true, messaging.Accepted))
+		out.Until("", "disposition first=1 settled state=accepted !last")
+		out.All("flow")
+		r.Idle()
 	})
 }
 

@@ -39,7 +39,10 @@ type Delivery struct {
 	// are guarded likewise.
 	Parked  int64
 	Compact bool
-	// Waiter is the address that the delivery last waited at.
+	// Waits tells whether the address holds it; guarded likewise.
+	Waits bool
+	// Waiter is the address that the delivery was forwarded to, for what comes
+	// of it later. It is set under the lock of the sender's connection.
 	Waiter Waiter
 
 	// Guarded by the lock of the sender's connection.
@@ -70,6 +73,8 @@ type Delivery struct {
 
 // A Waiter holds deliveries that have no destination yet.
 type Waiter interface {
+	// Grew tells that n more bytes of d have arrived, if it still waits.
+	Grew(d *Delivery, n int64, by *transport.Conn)
 	// Withdraw gives up d if it still waits.
 	Withdraw(d *Delivery, by *transport.Conn)
 }
@@ -113,7 +118,7 @@ func (d *Delivery) reset() {
 	d.to, d.strip = d.to[:0], false
 	d.whole, d.pre, d.resolved, d.listed = false, false, false, false
 	d.bound, d.rebound = false, false
-	d.Failures, d.Parked, d.Compact, d.Waiter = 0, 0, false, nil
+	d.Failures, d.Parked, d.Compact, d.Waits, d.Waiter = 0, 0, false, false, nil
 	d.settled.Store(false)
 	d.given = false
 	for i, c := range d.copies {

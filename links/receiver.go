@@ -303,6 +303,9 @@ func (r *Receiver) append(d *Delivery, s buffers.Slice, end bool) {
 	}
 	bound := d.bound
 	d.mu.Unlock()
+	if !bound && d.Waiter != nil {
+		d.Waiter.Grew(d, n, r.Conn())
+	}
 	if bound && !alive { // every receiver has seen enough
 		r.bytes.Add(-d.counted.Swap(0))
 	}

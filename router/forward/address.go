@@ -158,6 +158,7 @@ func (a *Address) forward(d *links.Delivery, b links.Bare, by *transport.Conn) {
 		d = b.Delivery()
 	}
 	if d != nil {
+		d.Waiter = a
 		if a.Priority >= 0 {
 			d.Priority = uint8(a.Priority)
 		}
@@ -203,7 +204,7 @@ func (a *Address) wait(d *links.Delivery) {
 		a.park()
 		a.pinned = pin
 	}
-	d.Waiter, d.Parked = a, d.Content.Held()
+	d.Waits, d.Parked = true, d.Content.Held()
 	a.waiting[d.Priority] = append(a.waiting[d.Priority], d)
 	a.count++
 	a.bytes += d.Parked
@@ -224,6 +225,17 @@ func (a *Address) park() {
 	}
 }
 
+// Grew implements links.Waiter: what waits counts as far as it has arrived.
+func (a *Address) Grew(d *links.Delivery, n int64, by *transport.Conn) {
+	a.mu.Lock()
+	if d.Waits {
+		d.Parked += n
+		a.bytes += n
+		a.watermark(by)
+	}
+	a.mu.Unlock()
+}
+
 // Withdraw implements links.Waiter: an aborted delivery does not wait. It is
 // among the last, since its sender had not finished it.
 func (a *Address) Withdraw(d *links.Delivery, by *transport.Conn) {
@@ -239,6 +251,7 @@ func (a *Address) Withdraw(d *links.Delivery, by *transport.Conn) {
 	}
 	a.waiting[d.Priority] = append(w[:i], w[i+1:]...)
 	w[len(w)-1] = nil
+	d.Waits = false
 	a.count--
 	a.bytes -= d.Parked
 	a.watermark(by)
@@ -255,6 +268,7 @@ func (a *Address) next() *links.Delivery {
 			if a.waiting[q] = w[1:]; len(w) == 1 {
 				a.waiting[q] = nil
 			}
+			d.Waits = false
 			a.count--
 			a.bytes -= d.Parked
 			return d
@@ -453,7 +467,7 @@ func (a *Address) requeue(back []*links.Delivery) {
 	var front [10][]*links.Delivery
 	for _, d := range back {
 		d.Park()
-		d.Waiter, d.Parked = a, d.Content.Held()
+		d.Waits, d.Parked = true, d.Content.Held()
 		front[d.Priority] = append(front[d.Priority], d)
 		a.count++
 		a.bytes += d.Parked

@@ -55,6 +55,7 @@ func (a *Address) expired(now int64) []*links.Delivery {
 		for _, d := range w {
 			if d.Deadline != 0 && now > d.Deadline {
 				out = append(out, d)
+				d.Waits = false
 				a.count--
 				a.bytes -= d.Parked
 			} else {

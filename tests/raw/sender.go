@@ -29,6 +29,7 @@ type Sender struct {
 	base     amqp.DeliveryNumber
 	states   []messaging.DeliveryState
 	keep     bool
+	greedy   bool
 	frame    uint32 // largest frame to send; 0: what the peer takes
 }
 
@@ -38,6 +39,7 @@ type SenderOptions struct {
 	Coordinator bool
 	Settled     bool // snd-settle-mode settled
 	KeepStates  bool // States returns them
+	Greedy      bool // credit that is taken back is used all the same
 	Async       bool // do not wait for the answer; Await does
 	Attach      func(*frames.Attach)
 }
@@ -49,7 +51,7 @@ func (s *Session) Sender(address string, o SenderOptions) (*Sender, error) {
 	if o.Name == "" {
 		o.Name = fmt.Sprintf("%s-%d", address, len(s.links))
 	}
-	out := &Sender{s: s, name: o.Name, outcomes: map[messaging.StateKind]int{}, base: s.nextDelivery, keep: o.KeepStates}
+	out := &Sender{s: s, name: o.Name, outcomes: map[messaging.StateKind]int{}, base: s.nextDelivery, keep: o.KeepStates, greedy: o.Greedy}
 	out.l = &link{sender: out}
 	a := &frames.Attach{
 		Name: o.Name, Role: amqp.RoleSender, SenderSettleMode: amqp.SenderSettleMixed, HasInitialDeliveryCount: true,
@@ -95,7 +97,9 @@ func (x *Sender) flow(f *frames.Flow) {
 	if f.HasDeliveryCount {
 		from = f.DeliveryCount
 	}
-	x.credit = from + amqp.SequenceNo(f.LinkCredit)
+	if credit := from + amqp.SequenceNo(f.LinkCredit); !x.greedy || x.credit.Less(credit) {
+		x.credit = credit
+	}
 	if f.Drain {
 		x.deliveryCount = x.credit
 		x.sendFlow()

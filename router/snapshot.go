@@ -26,15 +26,9 @@ func (r *Router) snapshot() web.Snapshot {
 		if v.Gate == links.GateFull {
 			s.AddressesFull++
 		}
-		st := &a.Stats
-		s.GateClosedTotal += st.GateClosed.Load()
-		s.Ingress += st.Ingress.Load()
-		s.Egress += st.Egress.Load()
-		s.DroppedNoDestination += st.DroppedNoDestination.Load()
-		s.DroppedTTL += st.DroppedExpired.Load()
-		s.DroppedSlow += st.DroppedSlow.Load()
-		s.Redelivered += st.Redelivered.Load()
+		addStats(&s, &a.Stats)
 	})
+	addStats(&s, &r.shared.Table.Past)
 	for _, c := range r.connections() {
 		s.Connections++
 		c.driver.Do(func(tc *transport.Conn) {
@@ -44,6 +38,22 @@ func (r *Router) snapshot() web.Snapshot {
 		})
 	}
 	return s
+}
+
+func addStats(s *web.Snapshot, st *forward.Stats) {
+	s.GateClosedTotal += st.GateClosed.Load()
+	s.Ingress += st.Ingress.Load()
+	s.Egress += st.Egress.Load()
+	s.DroppedNoDestination += st.DroppedNoDestination.Load()
+	s.DroppedTTL += st.DroppedExpired.Load()
+	s.DroppedSlow += st.DroppedSlow.Load()
+	s.Redelivered += st.Redelivered.Load()
+	s.Accepted += st.Accepted.Load()
+	s.Rejected += st.Rejected.Load()
+	s.Released += st.Released.Load()
+	s.Modified += st.Modified.Load()
+	s.Preset += st.Presettled.Load()
+	s.TimedOut += st.TimedOut.Load()
 }
 
 func addLink(s *web.Snapshot, l transport.Link) {

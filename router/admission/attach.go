@@ -63,7 +63,7 @@ func (c *Connection) attachSender(a *frames.Attach) (transport.Link, *frames.Att
 		target.Address, target.HasAddress = "amqp:/"+temporary("_$temp."), true
 	} else if t.Address == "" {
 		info := links.Info{}
-		return links.NewReceiver(a, c.limits, &forward.Anonymous{Lookup: c.router.lookup}, info), reply, nil
+		return links.NewReceiver(a, c.limits, &forward.Anonymous{Lookup: c.router.lookup, Stats: &c.router.Table.Past}, info), reply, nil
 	}
 	addr, key, refusal := c.resolve(target.Address)
 	if refusal != nil {

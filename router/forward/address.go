@@ -75,14 +75,6 @@ type Address struct {
 	Stats Stats
 }
 
-// Stats count deliveries since the address came into being.
-type Stats struct {
-	Ingress, Egress                                   atomic.Uint64
-	DroppedNoDestination, DroppedExpired, DroppedSlow atomic.Uint64
-	Redelivered                                       atomic.Uint64
-	GateClosed                                        atomic.Uint64 // times that the high mark was reached
-}
-
 // NewAddress returns an address without links. Left, if not nil, is told of each
 // link that leaves.
 func NewAddress(key string, t Treatment, left func(*Address)) *Address {
@@ -504,7 +496,10 @@ func (a *Address) settle(by *transport.Conn) {
 }
 
 // Released implements links.Source.
-func (a *Address) Released(*links.Sender) { a.tellLeft() }
+func (a *Address) Released(s *links.Sender) {
+	a.Stats.TimedOut.Add(s.Counters.TimedOut)
+	a.tellLeft()
+}
 
 func (a *Address) tellLeft() {
 	if a.left != nil {
@@ -562,6 +557,7 @@ func (a *Address) RemoveSource(r *links.Receiver) {
 	a.mu.Lock()
 	delete(a.sources, r)
 	a.mu.Unlock()
+	a.Stats.left(r)
 	a.tellLeft()
 }
 

@@ -12,6 +12,8 @@ type Anonymous struct {
 	// Lookup finds the address with this name, or says why there is none. Nil
 	// and nil means that nobody is there.
 	Lookup func(to []byte) (*Address, *amqp.Error)
+	// Stats counts what no address counts.
+	Stats *Stats
 }
 
 // Forward implements links.Forwarder.
@@ -33,6 +35,7 @@ func (n *Anonymous) Forward(r *links.Receiver, batch []links.Arrival) {
 			state = messaging.Rejected(refusal)
 		}
 		for _, m := range same {
+			n.Stats.DroppedNoDestination.Add(1)
 			r.Drop(m.D, state)
 		}
 	}
@@ -42,7 +45,7 @@ func (n *Anonymous) Forward(r *links.Receiver, batch []links.Arrival) {
 func (n *Anonymous) AddSource(*links.Receiver) {}
 
 // RemoveSource implements links.Forwarder.
-func (n *Anonymous) RemoveSource(*links.Receiver) {}
+func (n *Anonymous) RemoveSource(r *links.Receiver) { n.Stats.left(r) }
 
 // Gate implements links.Forwarder: credit is granted whatever single addresses
 // can take; a message for one without a destination is released.

@@ -15,6 +15,10 @@ type Table struct {
 	seed      maphash.Seed
 	treatment func(address.Address) forward.Treatment
 	shards    [shards]shard
+
+	// Past is what addresses have counted that are no more, and terminuses
+	// without an address.
+	Past forward.Stats
 }
 
 type shard struct {
@@ -65,6 +69,7 @@ func (t *Table) release(name address.Address) {
 	if e := s.entries[name]; e != nil {
 		if e.users--; e.users == 0 {
 			delete(s.entries, name)
+			t.Past.Add(&e.a.Stats)
 		}
 	}
 }

@@ -466,3 +466,50 @@ func TestBC21_RejectsPass(t *testing.T) {
 		}
 	}
 }
+
+// Totals never fall, also when links and addresses go, and every message that
+// found no receiver is counted.
+func TestMetrics_TotalsStay(t *testing.T) {
+	b := harness.Start(t, harness.Loopback)
+	in := dialRaw(t, b.Addr(), raw.Options{})
+	_, err := in.MustSession().Receiver("q", raw.ReceiverOptions{Credit: 100})
+	must(t, err)
+	c := dialRaw(t, b.Addr(), raw.Options{})
+	s := c.MustSession()
+	out, err := s.Sender("q", raw.SenderOptions{})
+	must(t, err)
+	anonymous, err := s.Sender("", raw.SenderOptions{})
+	must(t, err)
+	for i := range 20 {
+		must(t, out.Send(raw.Data([]byte("x")), i%2 == 0))
+	}
+	for i := range 4 {
+		message := append(append([]byte{0x00, 0x53, 0x73, 0xc0, 10, 3, 0x40, 0x40, 0xa1, 6}, "nobody"...), raw.Data([]byte("x"))...)
+		message[4] = byte(len("nobody") + 5)
+		must(t, anonymous.Send(message, i%2 == 0))
+	}
+	must(t, out.WaitSettled(10))
+	must(t, anonymous.WaitSettled(2))
+	want := map[string]float64{
+		"sluice_deliveries_ingress_total":                         20,
+		"sluice_deliveries_egress_total":                          20,
+		`sluice_deliveries_outcomes_total{outcome="accepted"}`:    10,
+		`sluice_deliveries_outcomes_total{outcome="released"}`:    2,
+		`sluice_deliveries_outcomes_total{outcome="presettled"}`:  12,
+		`sluice_deliveries_dropped_total{cause="no-destination"}`: 4,
+	}
+	check := func(when string) {
+		t.Helper()
+		m := b.Metrics()
+		for name, v := range want {
+			if m[name] != v {
+				t.Errorf("%s: %s is %v, want %v", when, name, m[name], v)
+			}
+		}
+	}
+	check("attached")
+	must(t, c.Close())
+	must(t, in.Close())
+	b.WaitMetric("sluice_addresses", "0", func(v float64) bool { return v == 0 })
+	check("afterwards")
+}

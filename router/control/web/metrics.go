@@ -53,12 +53,12 @@ var (
 	descGate        = gauge("addresses_full_total", "Times that an address reached its high mark.")
 	descWaiting     = gauge("deliveries_waiting", "Deliveries that wait at addresses for a destination with credit.")
 	descOldest      = gauge("oldest_unsettled_seconds", "Age of the oldest delivery that a receiver has not settled.")
-	descIngress     = gauge("deliveries_ingress_total", "Deliveries received at addresses in use.")
-	descEgress      = gauge("deliveries_egress_total", "Deliveries bound to destinations of addresses in use.")
+	descIngress     = gauge("deliveries_ingress_total", "Deliveries received at addresses.")
+	descEgress      = gauge("deliveries_egress_total", "Deliveries bound to destinations of addresses.")
 	descDropped     = gauge("deliveries_dropped_total", "Deliveries that found no receiver, by cause.", "cause")
 	descRetried     = gauge("deliveries_redelivered_total", "Deliveries sent again after their receiver was lost.")
 	descTimedOut    = gauge("deliveries_unsettled_timeout_total", "Deliveries resolved because their receiver did not settle them in time.")
-	descOutcomes    = gauge("deliveries_outcomes_total", "Outcomes passed to senders over links that are attached.", "outcome")
+	descOutcomes    = gauge("deliveries_outcomes_total", "Outcomes passed to senders; presettled counts deliveries that want none.", "outcome")
 )
 
 // Describe implements prometheus.Collector.

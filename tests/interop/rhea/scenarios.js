@@ -127,13 +127,20 @@ const scenarios = {
         });
         receiver.on('receiver_open', () => {
             const sender = connection.open_sender('rhea.drain');
-            sender.on('sendable', () => {
-                if (sent) return;
-                sent = true;
-                sender.send({ body: 'waiting' });
-                receiver.drain = true;
-                receiver.add_credit(10);
-            });
+            let asked = false;
+            const look = () => {
+                if (!sent) {
+                    sent = true;
+                    sender.send({ body: 'waiting' });
+                } else if (sender.credit > 1 && !asked) {
+                    // More credit shows that the message has arrived.
+                    asked = true;
+                    receiver.drain = true;
+                    receiver.add_credit(10);
+                }
+            };
+            sender.on('sendable', look);
+            sender.on('sender_flow', look);
         });
     },
 

@@ -1,4 +1,5 @@
-# What there is to do: build, run, check, test, race, fuzz, pressure, bench, clean.
+# What there is to do: build, run, check, test, race, fuzz, pressure,
+# bench, bench-compare, micro, clean.
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -10,7 +11,7 @@ RACE    := $(CURDIR)/bin/sluice-race
 LOADED  := ./tests/interop ./tests/pressure
 BINS     = SLUICE_BIN=$(BINARY) SLUICE_RACE_BIN=$(RACE)
 
-.PHONY: build run check clients binaries test race fuzz pressure bench clean
+.PHONY: build run check clients binaries test race fuzz pressure bench bench-compare micro clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BINARY) ./cmd/sluice
@@ -54,7 +55,18 @@ fuzz:
 pressure: binaries
 	$(BINS) SLUICE_FULL=1 $(GO) test -v -count=1 -timeout 60m ./tests/pressure
 
-bench:
+# bench measures the router from outside and prints tables; BENCH holds flags
+# (BENCH=-help lists them). bench-compare measures another router beside it.
+bench: build
+	$(GO) run ./tests/bench -binary $(BINARY) $(BENCH)
+
+bench-compare: build
+	@test -n "$(OTHER)" || { echo 'usage: make bench-compare OTHER=host:port [OTHER_PID=…] [OTHER_MULTICAST=address]'; exit 2; }
+	$(GO) run ./tests/bench -binary $(BINARY) -other $(OTHER) -other-pid $(or $(OTHER_PID),0) \
+		-multicast $(or $(OTHER_MULTICAST),multicast/bench) $(BENCH)
+
+# micro measures single steps inside of the packages.
+micro:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 clean:

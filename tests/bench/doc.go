@@ -3,10 +3,12 @@
 //
 // The binary is started anew for every row, on a port of its own on loopback.
 // Beside it, in the same run, a bare TCP relay carries as many bytes, and the
-// least that can forward frames (the floor) carries as many messages: ratios
-// to these two hold from machine to machine where absolute figures do not.
+// least that can forward frames (the floor) carries as many messages, once with
+// as much credit as the router grants and once with more (the wide floor):
+// ratios to these hold from machine to machine where absolute figures do not.
 // With -other the rows are run against another router, too.
 //
-// The load is made here, in few lines over the frames of amqp/frames, and costs
-// about as much as the floor. All processes that are started end with this one.
+// The load is made here, in few lines over the frames of amqp/frames; a small
+// message takes it about 0.6 µs. All processes that are started end with this
+// one.
 package main

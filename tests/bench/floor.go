@@ -12,9 +12,9 @@ import (
 	"sluice/amqp/messaging"
 )
 
-// floorCredit is what the floor grants its sender: as much as the receivers of
-// small messages here grant.
-const floorCredit = 1000
+// What a floor grants its sender: as much as the router does by default
+// (linkCapacity), so that batches are as large, or much.
+const narrow, wide = 250, 1000
 
 // A floor is the least that forwards frames between one sender and one
 // receiver: it reads each frame, writes each transfer anew with a number of its
@@ -22,7 +22,9 @@ const floorCredit = 1000
 // bound and no error handling. The goroutine that has read a batch also writes
 // it to the other side, and blocks when that is slow.
 type floor struct {
-	mu               sync.Mutex // guards the fields
+	credit uint32
+
+	mu               sync.Mutex // guards the fields below
 	sender, receiver *floorSide
 }
 
@@ -49,13 +51,13 @@ func (s *floorSide) flush() {
 	s.mu.Unlock()
 }
 
-func serveFloor(announce io.Writer) error {
+func serveFloor(announce io.Writer, credit uint32) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(announce, l.Addr())
-	f := &floor{}
+	f := &floor{credit: credit}
 	for {
 		nc, err := l.Accept()
 		if err != nil {
@@ -120,8 +122,8 @@ func (f *floor) handle(s *floorSide, body []byte) *floorSide {
 		}
 		n := r.count
 		r.mu.Unlock()
-		if t.Settled && !t.More && n%(floorCredit/2) == 0 {
-			s.put(floorFlow(n))
+		if t.Settled && !t.More && n%(f.credit/2) == 0 {
+			s.put(f.flow(n))
 		}
 		return r
 	case frames.PerformativeDisposition:
@@ -129,7 +131,7 @@ func (f *floor) handle(s *floorSide, body []byte) *floorSide {
 		d.Decode(body)
 		o := f.other(s)
 		o.put(&frames.Disposition{Role: amqp.RoleReceiver, First: d.First, Last: d.Last, HasLast: true, Settled: true, State: messaging.Accepted})
-		o.put(floorFlow(uint32(d.Last) + 1))
+		o.put(f.flow(uint32(d.Last) + 1))
 		return o
 	case frames.PerformativeOpen:
 		s.put(&frames.Open{ContainerID: "floor", MaxFrameSize: maxFrame, ChannelMax: 9})
@@ -145,7 +147,7 @@ func (f *floor) handle(s *floorSide, body []byte) *floorSide {
 			f.receiver = s
 		} else {
 			f.sender = s
-			s.put(floorFlow(0))
+			s.put(f.flow(0))
 		}
 		f.mu.Unlock()
 	}
@@ -161,9 +163,9 @@ func (f *floor) other(s *floorSide) *floorSide {
 	return f.sender
 }
 
-func floorFlow(n uint32) *frames.Flow {
+func (f *floor) flow(n uint32) *frames.Flow {
 	return &frames.Flow{
 		NextIncomingID: amqp.TransferNumber(n), HasNextIncomingID: true, IncomingWindow: 1 << 30, OutgoingWindow: 1 << 30,
-		HasHandle: true, HasDeliveryCount: true, DeliveryCount: amqp.SequenceNo(n), HasLinkCredit: true, LinkCredit: floorCredit,
+		HasHandle: true, HasDeliveryCount: true, DeliveryCount: amqp.SequenceNo(n), HasLinkCredit: true, LinkCredit: f.credit,
 	}
 }

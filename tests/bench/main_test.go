@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,10 +46,10 @@ func TestRows(t *testing.T) {
 		t.Errorf("%d rows", len(lines))
 	}
 	for _, l := range lines {
-		if len(l.Sluice) != 2 || l.Row.Floor && len(l.Floor) != 2 || l.Row.Relay && len(l.Relay) != 2 {
+		if len(l.Sluice) != 2 || l.Row.Floor && (len(l.Floor) != 2 || len(l.Wide) != 2) || l.Row.Relay && len(l.Relay) != 2 {
 			t.Errorf("%s: not all was repeated: %+v", l.Name, l)
 		}
-		for _, o := range append(l.Sluice, l.Floor...) {
+		for _, o := range slices.Concat(l.Sluice, l.Floor, l.Wide) {
 			if o.Stalled != nil || o.Messages != l.Work.expected() || o.Lost != 0 || o.Wrong != 0 {
 				t.Errorf("%s: %+v, want %d messages", l.Name, o, l.Work.expected())
 			}

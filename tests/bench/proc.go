@@ -215,7 +215,9 @@ func serveRole() bool {
 	case "relay":
 		err = serveRelay(os.Stdout)
 	case "floor":
-		err = serveFloor(os.Stdout)
+		err = serveFloor(os.Stdout, narrow)
+	case "wide floor":
+		err = serveFloor(os.Stdout, wide)
 	default:
 		err = errors.New("unknown role " + role)
 	}

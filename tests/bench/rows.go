@@ -47,8 +47,9 @@ func rows(divide int) []Row {
 // A Line is a Row as measured: the medians of the repeats.
 type Line struct {
 	Row
-	Sluice, Floor, Other []Outcome
-	Relay                []relayed
+	Sluice, Other []Outcome
+	Floor, Wide   []Outcome // with the credit of the router, and with more
+	Relay         []relayed
 }
 
 // bench is what the rows are measured with.
@@ -115,18 +116,24 @@ func (b *bench) measureRow(ctx context.Context, l *Line) error {
 		l.Relay = append(l.Relay, r)
 	}
 	if l.Row.Floor {
-		p, err := startRole(ctx, "floor")
-		if err != nil {
-			return err
+		for role, to := range map[string]*[]Outcome{"floor": &l.Floor, "wide floor": &l.Wide} {
+			o, err := driveFloor(ctx, role, &l.Work)
+			if err != nil {
+				return fmt.Errorf("the %s: %w", role, err)
+			}
+			*to = append(*to, o)
 		}
-		defer p.stop()
-		o, err := l.Work.Drive(ctx, p.addr, "floor", meter(p.pid()))
-		if err != nil {
-			return fmt.Errorf("the floor: %w", err)
-		}
-		l.Floor = append(l.Floor, o)
 	}
 	return nil
+}
+
+func driveFloor(ctx context.Context, role string, w *Work) (Outcome, error) {
+	p, err := startRole(ctx, role)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer p.stop()
+	return w.Drive(ctx, p.addr, "floor", meter(p.pid()))
 }
 
 // drive puts a load on a router of its own.

@@ -134,24 +134,25 @@ func latency(all []Outcome) string {
 // messageTable is the table of the rows, with ratios to floor and relay.
 func messageTable(lines []Line) *Table {
 	t := &Table{Head: []string{
-		"work", "messages", "msg/s", "MB/s", "CPU µs/msg", "to floor", "CPU/GB to relay", "rate to relay",
-		"latency p50 / p99 µs", "peak RSS MiB", "lost",
+		"work", "messages", "msg/s", "MB/s", "CPU µs/msg", "to floor", "to wide floor", "CPU/GB to relay",
+		"rate to relay", "latency p50 / p99 µs", "peak RSS MiB", "lost",
 	}}
 	for _, l := range lines {
 		s := l.Sluice
 		cells := []string{
 			l.Name, thousands(l.Work.expected()), number(median(s, rate)), number(median(s, megabytes)), number(median(s, cost)),
-			none, none, none, none, number(worst(s, peak)), failures(s),
+			none, none, none, none, none, number(worst(s, peak)), failures(s),
 		}
 		if l.Row.Floor {
 			cells[5] = times(median(s, cost), median(l.Floor, cost))
+			cells[6] = times(median(s, cost), median(l.Wide, cost))
 		}
 		if l.Row.Relay {
-			cells[6] = times(median(s, costGB), median(l.Relay, func(r *relayed) float64 { return ratio(r.CPU.Seconds(), float64(r.Bytes)/1e9) }))
-			cells[7] = percent(median(s, megabytes), median(l.Relay, relayRate))
+			cells[7] = times(median(s, costGB), median(l.Relay, func(r *relayed) float64 { return ratio(r.CPU.Seconds(), float64(r.Bytes)/1e9) }))
+			cells[8] = percent(median(s, megabytes), median(l.Relay, relayRate))
 		}
 		if l.Work.Rate > 0 {
-			cells[8] = latency(s)
+			cells[9] = latency(s)
 		}
 		t.Cells = append(t.Cells, cells)
 	}
@@ -162,18 +163,19 @@ func relayRate(r *relayed) float64 { return ratio(float64(r.Bytes)/1e6, r.Elapse
 
 // baseTable is what floor and relay took.
 func baseTable(lines []Line) *Table {
-	t := &Table{Head: []string{"work", "floor: msg/s", "CPU µs/msg", "latency p50 / p99 µs", "relay: MB/s", "CPU s/GB"}}
+	t := &Table{Head: []string{"work", "floor: msg/s", "CPU µs/msg", "latency p50 / p99 µs", "wide floor: msg/s", "CPU µs/msg", "relay: MB/s", "CPU s/GB"}}
 	for _, l := range lines {
-		cells := []string{l.Name, none, none, none, none, none}
+		cells := []string{l.Name, none, none, none, none, none, none, none}
 		if l.Row.Floor {
 			cells[1], cells[2] = number(median(l.Floor, rate)), number(median(l.Floor, cost))
+			cells[4], cells[5] = number(median(l.Wide, rate)), number(median(l.Wide, cost))
 			if l.Work.Rate > 0 {
 				cells[3] = latency(l.Floor)
 			}
 		}
 		if l.Row.Relay {
-			cells[4] = number(median(l.Relay, relayRate))
-			cells[5] = number(median(l.Relay, func(r *relayed) float64 { return ratio(r.CPU.Seconds(), float64(r.Bytes)/1e9) }))
+			cells[6] = number(median(l.Relay, relayRate))
+			cells[7] = number(median(l.Relay, func(r *relayed) float64 { return ratio(r.CPU.Seconds(), float64(r.Bytes)/1e9) }))
 		}
 		if l.Row.Floor || l.Row.Relay {
 			t.Cells = append(t.Cells, cells)

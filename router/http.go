@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/rs/zerolog"
+
 	"sluice/router/control/config"
 	"sluice/router/control/logging"
 	"sluice/router/control/web"
@@ -15,9 +17,10 @@ import (
 // An httpListener serves health and metrics.
 type httpListener struct {
 	l       net.Listener
-	tls     func() *tls.Config
+	tls     *tls.Config // nil for none
 	handler http.Handler
 	router  *Router
+	log     zerolog.Logger
 }
 
 func (r *Router) listenHTTP(cfg config.Listener) error {
@@ -29,9 +32,10 @@ func (r *Router) listenHTTP(cfg config.Listener) error {
 	if err != nil {
 		return listenError(cfg, err)
 	}
-	h := &httpListener{l: l, router: r}
+	h := &httpListener{l: l, router: r, log: r.logs.Logger(logging.HTTP)}
 	if p != nil {
-		h.tls = func() *tls.Config { return p.Server(cfg.RequireClientCert()) }
+		h.log = h.log.With().Str("listener", listenerName(&cfg)).Str("clientCertificate", asksFor(cfg.ClientAuth())).Logger()
+		h.tls = p.Server(cfg.ClientAuth())
 	}
 	h.handler = web.Handler(web.Options{
 		Healthz:  cfg.Healthz,
@@ -46,7 +50,7 @@ func (r *Router) listenHTTP(cfg config.Listener) error {
 }
 
 func (h *httpListener) run(ctx context.Context) {
-	web.Serve(ctx, h.l, h.tls, h.handler, h.router.logs.Logger(logging.HTTP))
+	web.Serve(ctx, h.l, h.tls, h.handler, h.log)
 }
 
 func (h *httpListener) close() { h.l.Close() }

@@ -197,14 +197,15 @@ func (r *Router) listenAMQP(cfg config.Listener) error {
 		return fmt.Errorf("%v: %w", cfg.Pos, err)
 	}
 	l := &listener{cfg: cfg}
-	l.Name, l.Log = cfg.Name, r.logs.Logger(logging.Server)
+	l.Name, l.Log = listenerName(&cfg), r.logs.Logger(logging.Server)
 	l.RequireTLS = cfg.RequireSSL
+	l.ClientCert = asksFor(cfg.ClientAuth())
 	l.Handshake = cfg.HandshakeTimeout
 	if l.Handshake == 0 {
 		l.Handshake = driver.DefaultHandshakeTimeout
 	}
 	if p != nil {
-		l.TLS = func() *tls.Config { return p.Server(cfg.RequireClientCert()) }
+		l.TLS = func() *tls.Config { return p.Server(cfg.ClientAuth()) }
 	}
 	l.Serve = func(ctx context.Context, peer listen.Peer) { r.serveAccepted(ctx, l, p, peer) }
 	if err := l.Listen(cfg.Network(), cfg.Address()); err != nil {
@@ -214,6 +215,25 @@ func (r *Router) listenAMQP(cfg config.Listener) error {
 	log := r.logs.Logger(logging.Server)
 	logging.Notice(&log).Str("role", string(cfg.Role)).Bool("tls", p != nil).Msgf("Listening on %s", l.Addr())
 	return nil
+}
+
+// listenerName names a listener in logs.
+func listenerName(l *config.Listener) string {
+	if l.Name != "" {
+		return l.Name
+	}
+	return l.Address()
+}
+
+// asksFor says in a log what TLS asks of clients.
+func asksFor(a tls.ClientAuthType) string {
+	switch a {
+	case tls.NoClientCert:
+		return "not asked for"
+	case tls.VerifyClientCertIfGiven:
+		return "optional"
+	}
+	return "required"
 }
 
 func listenError(cfg config.Listener, err error) error {

@@ -4,10 +4,13 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
+	"net/http"
 	"os"
 	"time"
 
@@ -48,4 +51,28 @@ func certificates(ts *testscript.TestScript, _ bool, _ []string) {
 	issue("alice", ca, caKey)
 	other, otherKey := issue("other", nil, nil)
 	issue("mallory", other, otherKey)
+}
+
+// https STATUS PORT [NAME] asks for /healthz, with the certificate NAME. The
+// status is "refused" if there must be no answer.
+func https(ts *testscript.TestScript, _ bool, args []string) {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(ts.ReadFile("ca.pem")))
+	c := &tls.Config{RootCAs: roots}
+	if len(args) > 2 {
+		pair, err := tls.LoadX509KeyPair(ts.MkAbs(args[2]+".pem"), ts.MkAbs(args[2]+".key"))
+		ts.Check(err)
+		c.Certificates = []tls.Certificate{pair}
+	}
+	transport := &http.Transport{TLSClientConfig: c}
+	defer transport.CloseIdleConnections()
+	r, err := (&http.Client{Transport: transport}).Get("https://localhost:" + args[1] + "/healthz")
+	got := "refused"
+	if err == nil {
+		r.Body.Close()
+		got = fmt.Sprint(r.StatusCode)
+	}
+	if got != args[0] {
+		ts.Fatalf("%s (%v), want %s", got, err, args[0])
+	}
 }

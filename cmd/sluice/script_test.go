@@ -32,6 +32,7 @@ func TestScripts(t *testing.T) {
 			"ready":        ready,
 			"certificates": certificates,
 			"signal":       signalRouter,
+			"https":        https,
 		},
 	})
 }

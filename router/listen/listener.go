@@ -25,6 +25,7 @@ type Listener struct {
 	TLS func() *tls.Config
 	// RequireTLS refuses peers that do not start with TLS.
 	RequireTLS bool
+	ClientCert string // for logs: what TLS asks of clients
 	// Handshake is how long a peer may take for TLS.
 	Handshake time.Duration
 	// Serve runs a connection until it has ended or ctx is done.
@@ -67,7 +68,7 @@ func (l *Listener) Run(ctx context.Context) error {
 			// Out of file descriptors, most likely: going on at once would only
 			// fill the log.
 			pause = min(max(2*pause, 10*time.Millisecond), time.Second)
-			l.Log.Error().Err(err).Dur("pause", pause).Msg("cannot accept connections")
+			l.Log.Error().Str("listener", l.Name).Err(err).Dur("pause", pause).Msg("cannot accept connections")
 			select {
 			case <-ctx.Done():
 				return nil
@@ -84,7 +85,7 @@ func (l *Listener) serve(ctx context.Context, c net.Conn) {
 	p, err := l.negotiate(ctx, c)
 	if err != nil {
 		c.Close()
-		l.Log.Debug().Str("peer", c.RemoteAddr().String()).Err(err).Msg("no connection was made")
+		l.Log.Debug().Str("listener", l.Name).Str("peer", c.RemoteAddr().String()).Err(err).Msg("no connection was made")
 		return
 	}
 	l.Serve(ctx, p)
@@ -120,7 +121,8 @@ func (l *Listener) negotiate(ctx context.Context, c net.Conn) (Peer, error) {
 	hctx, cancel := context.WithTimeout(ctx, l.Handshake)
 	defer cancel()
 	if err := t.HandshakeContext(hctx); err != nil {
-		l.Log.Warn().Str("peer", c.RemoteAddr().String()).Err(err).Msg("TLS handshake failed")
+		l.Log.Warn().Str("listener", l.Name).Str("peer", c.RemoteAddr().String()).
+			Str("clientCertificate", l.ClientCert).Err(err).Msg("TLS handshake failed")
 		return Peer{}, err
 	}
 	c.SetReadDeadline(time.Time{})

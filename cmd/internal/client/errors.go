@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 
@@ -45,9 +46,13 @@ func (t *target) explain(err error) error {
 		return fmt.Errorf("%s: %w", what, invalid)
 	case errors.As(err, &record):
 		return fmt.Errorf("%s: the port does not speak TLS; use amqp://", what)
+	case strings.Contains(err.Error(), "tls: certificate required"):
+		return fmt.Errorf("%s: the peer demands a certificate; present one with --cert FILE --key FILE", what)
+	case strings.Contains(err.Error(), "remote error: tls:") && t.certificate:
+		return fmt.Errorf("%s: the peer refused the certificate (%s); is it of an authority that it trusts?", what, alertOf(err))
 	case errors.As(err, &conn) && conn.RemoteErr != nil:
 		return fmt.Errorf("%s: the peer refused: %s", what, Describe(conn.RemoteErr))
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("%s: no answer in time; --timeout allows more", what)
 	case errors.Is(err, context.Canceled):
 		return err
@@ -55,14 +60,23 @@ func (t *target) explain(err error) error {
 		return fmt.Errorf("%s: authentication failed; check the user and password (%s)", what, t.sasl)
 	case strings.Contains(err.Error(), "no supported auth mechanism"):
 		return fmt.Errorf("%s: the peer does not offer SASL %s; --sasl chooses another", what, strings.ToUpper(t.sasl))
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		hint := "it may demand authentication (--user)"
-		if t.url.Scheme == "amqp" {
+		switch {
+		case t.url.Scheme == "amqp":
 			hint += " or TLS (amqps://)"
+		case !t.certificate:
+			hint += " or a certificate (--cert FILE --key FILE)"
 		}
 		return fmt.Errorf("%s: the peer closed the connection at once; %s", what, hint)
 	}
 	return fmt.Errorf("%s: %w", what, err)
+}
+
+// alertOf returns what the peer said in a TLS alert.
+func alertOf(err error) string {
+	_, alert, _ := strings.Cut(err.Error(), "remote error: tls: ")
+	return alert
 }
 
 // Describe returns an AMQP error as "condition: description".

@@ -46,6 +46,8 @@ type target struct {
 	user     string
 	password auth.Secret
 	tls      *tls.Config // nil for amqp://
+
+	certificate bool // one is presented
 }
 
 // SplitURL splits a URL with a path into the URL of the peer and an address:
@@ -88,7 +90,7 @@ func (o Options) resolve() (*target, error) {
 	if p := strings.Trim(u.Path, "/"); p != "" {
 		return nil, fmt.Errorf("%q: the address %q belongs after the options, not into --url", text, p)
 	}
-	t := &target{sasl: strings.ToLower(o.SASL), user: o.User, url: &url.URL{Scheme: u.Scheme, Host: hostPort(u)}}
+	t := &target{sasl: strings.ToLower(o.SASL), user: o.User, url: &url.URL{Scheme: u.Scheme, Host: hostPort(u)}, certificate: o.Cert != ""}
 	if err := t.credentials(o, u); err != nil {
 		return nil, err
 	}

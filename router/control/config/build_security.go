@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"os"
@@ -187,7 +188,8 @@ func (b *builder) checkListenerSecurity(e *entity, l *Listener) {
 		b.mistake(e.posOf("authenticatePeer"), "a saslUsersFile for PLAIN, or an sslProfile and saslMechanisms: EXTERNAL", "",
 			"authenticatePeer, but no way to authenticate: nobody could connect")
 	}
-	if !l.AuthenticatePeer && !l.AllowInsecure && !l.HTTP && !loopback(l.Host) && !(external && !noTLS && l.RequireSSL) {
+	demanded := l.RequireSSL && !noTLS && l.ClientAuth() == tls.RequireAndVerifyClientCert
+	if !l.AuthenticatePeer && !l.AllowInsecure && !l.HTTP && !loopback(l.Host) && !demanded {
 		b.warn(l.Pos, "LISTENER %s IS OPEN TO EVERYONE who can reach it: it is not on loopback and does not authenticate peers; set authenticatePeer: yes, or allowInsecure: yes if this is intended",
 			l.Address())
 	}

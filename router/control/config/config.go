@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/tls"
 	"net"
 	"time"
 
@@ -170,9 +171,23 @@ func (l *Listener) Address() string { return net.JoinHostPort(l.Host, dialPort(l
 // Network returns the network for net.Listen.
 func (l *Listener) Network() string { return network(l.Family, l.Host) }
 
-// RequireClientCert reports whether TLS must demand a certificate of clients.
-func (l *Listener) RequireClientCert() bool {
-	return contains(l.SASLMechanisms, "EXTERNAL") || l.HTTP && l.AuthenticatePeer
+// ClientAuth says what TLS asks of clients. A certificate is demanded where
+// nothing else lets a client in: where EXTERNAL is the only mechanism of those
+// listed that can be used, and over HTTP, which has no SASL. Beside other
+// mechanisms it is asked for, and verified if it is given.
+func (l *Listener) ClientAuth() tls.ClientAuthType {
+	external := contains(l.SASLMechanisms, "EXTERNAL")
+	plain := contains(l.SASLMechanisms, "PLAIN") && l.SASLUsersFile != ""
+	anonymous := contains(l.SASLMechanisms, "ANONYMOUS") && !l.AuthenticatePeer
+	switch {
+	case l.HTTP && (external || l.AuthenticatePeer):
+		return tls.RequireAndVerifyClientCert
+	case !external:
+		return tls.NoClientCert
+	case plain || anonymous:
+		return tls.VerifyClientCertIfGiven
+	}
+	return tls.RequireAndVerifyClientCert
 }
 
 // Connector is a connector entity.

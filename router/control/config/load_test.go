@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/tls"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,7 +78,7 @@ func checkGood(t *testing.T, c *Config) {
 	if diff := cmp.Diff(want, l); diff != "" {
 		t.Errorf("listener (-want +got):\n%s", diff)
 	}
-	if l.Address() != "[::1]:5672" || l.Network() != "tcp" || l.RequireClientCert() {
+	if l.Address() != "[::1]:5672" || l.Network() != "tcp" || l.ClientAuth() != tls.NoClientCert {
 		t.Errorf("%s %s", l.Address(), l.Network())
 	}
 	k := c.Connectors[0]
@@ -427,6 +428,30 @@ func TestIncomingWindow(t *testing.T) {
 		l := Limits{SessionBytes: test.bytes, MaxSessionFrames: test.frames}
 		if got := l.IncomingWindow(test.frameSize); got != test.want {
 			t.Errorf("%+v: %d", test, got)
+		}
+	}
+}
+
+// A certificate is demanded only where nothing else lets a client in.
+func TestClientAuth(t *testing.T) {
+	for _, test := range []struct {
+		l    Listener
+		want tls.ClientAuthType
+	}{
+		{Listener{}, tls.NoClientCert},
+		{Listener{SASLMechanisms: []string{"PLAIN"}, SASLUsersFile: "u"}, tls.NoClientCert},
+		{Listener{SASLMechanisms: []string{"EXTERNAL"}}, tls.RequireAndVerifyClientCert},
+		{Listener{SASLMechanisms: []string{"EXTERNAL"}, SASLUsersFile: "u"}, tls.RequireAndVerifyClientCert},
+		{Listener{SASLMechanisms: []string{"EXTERNAL", "PLAIN"}, SASLUsersFile: "u"}, tls.VerifyClientCertIfGiven},
+		{Listener{SASLMechanisms: []string{"EXTERNAL", "PLAIN"}}, tls.RequireAndVerifyClientCert},
+		{Listener{SASLMechanisms: []string{"EXTERNAL", "ANONYMOUS"}}, tls.VerifyClientCertIfGiven},
+		{Listener{SASLMechanisms: []string{"EXTERNAL", "ANONYMOUS"}, AuthenticatePeer: true}, tls.RequireAndVerifyClientCert},
+		{Listener{HTTP: true}, tls.NoClientCert},
+		{Listener{HTTP: true, AuthenticatePeer: true}, tls.RequireAndVerifyClientCert},
+		{Listener{HTTP: true, SASLMechanisms: []string{"EXTERNAL", "PLAIN"}, SASLUsersFile: "u"}, tls.RequireAndVerifyClientCert},
+	} {
+		if got := test.l.ClientAuth(); got != test.want {
+			t.Errorf("%+v: %v, want %v", test.l, got, test.want)
 		}
 	}
 }

@@ -24,7 +24,7 @@ type material struct {
 	digest      [sha256.Size]byte // of all the files
 
 	// Server configurations are shared by all handshakes.
-	open, mutual *tls.Config
+	open, asking, mutual *tls.Config
 }
 
 // load reads and checks every file of spec, and finds all that is wrong.
@@ -66,8 +66,9 @@ func load(spec Spec) (*material, []*SpecError) {
 		return nil, l.problems
 	}
 	m.digest = sha256.Sum256(l.all)
-	m.open = m.server(false)
-	m.mutual = m.server(true)
+	m.open = m.server(tls.NoClientCert)
+	m.asking = m.server(tls.VerifyClientCertIfGiven)
+	m.mutual = m.server(tls.RequireAndVerifyClientCert)
 	return m, nil
 }
 
@@ -149,12 +150,10 @@ func (m *material) base() *tls.Config {
 }
 
 // server makes the configuration for connections that come in.
-func (m *material) server(requireClientCert bool) *tls.Config {
+func (m *material) server(auth tls.ClientAuthType) *tls.Config {
 	c := m.base()
-	if requireClientCert {
-		c.ClientAuth = tls.RequireAndVerifyClientCert
-		c.ClientCAs = m.roots
-	}
+	c.ClientAuth = auth
+	c.ClientCAs = m.roots
 	return c
 }
 

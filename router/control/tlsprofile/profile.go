@@ -68,19 +68,23 @@ func (p *Profile) use(m *material) {
 	}
 }
 
-// Server returns the configuration for a listener. A client certificate is
-// demanded, and verified against the profile's CAs, if requireClientCert is
-// true, which is when saslMechanisms contains EXTERNAL.
-func (p *Profile) Server(requireClientCert bool) *tls.Config {
+// Server returns the configuration for a listener. A client certificate that is
+// given is verified against the profile's CAs, unless auth is tls.NoClientCert;
+// tls.RequireAndVerifyClientCert demands one, tls.VerifyClientCertIfGiven asks
+// for one.
+func (p *Profile) Server(auth tls.ClientAuthType) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		// Everything is decided per handshake, so that a reload takes effect.
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			m := p.current.Load()
-			if requireClientCert {
-				return m.mutual, nil
+			switch auth {
+			case tls.NoClientCert:
+				return m.open, nil
+			case tls.VerifyClientCertIfGiven:
+				return m.asking, nil
 			}
-			return m.open, nil
+			return m.mutual, nil
 		},
 	}
 }

@@ -151,7 +151,7 @@ func TestClientCertificates(t *testing.T) {
 	server := mustNew(t, a.spec("server"))
 	client := mustNew(t, a.spec("client"))
 
-	state, err := handshake(t, server.Server(true), client.Client("localhost", true))
+	state, err := handshake(t, server.Server(tls.RequireAndVerifyClientCert), client.Client("localhost", true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,25 +162,40 @@ func TestClientCertificates(t *testing.T) {
 		t.Errorf("version %x", state.Version)
 	}
 	// Without EXTERNAL no certificate is asked for.
-	state, err = handshake(t, server.Server(false), client.Client("localhost", true))
+	state, err = handshake(t, server.Server(tls.NoClientCert), client.Client("localhost", true))
 	if err != nil || len(state.PeerCertificates) != 0 || server.Identity(state) != "" {
 		t.Errorf("without EXTERNAL: %v, %d certificates", err, len(state.PeerCertificates))
 	}
 	none := mustNew(t, Spec{Name: "none", CACertFile: a.file("ca.pem")})
-	if _, err := handshake(t, server.Server(true), none.Client("localhost", true)); err == nil {
+	if _, err := handshake(t, server.Server(tls.RequireAndVerifyClientCert), none.Client("localhost", true)); err == nil {
 		t.Error("a client without certificate was accepted")
+	}
+	// Beside other mechanisms a certificate is asked for, and verified.
+	state, err = handshake(t, server.Server(tls.VerifyClientCertIfGiven), client.Client("localhost", true))
+	if err != nil || server.Identity(state) != "CN=alice,O=Acme" {
+		t.Errorf("asked for: %v, identity %q", err, server.Identity(state))
+	}
+	state, err = handshake(t, server.Server(tls.VerifyClientCertIfGiven), none.Client("localhost", true))
+	if err != nil || server.Identity(state) != "" {
+		t.Errorf("asked for and not given: %v, identity %q", err, server.Identity(state))
 	}
 	foreign := other.spec("client")
 	foreign.CACertFile = a.file("ca.pem")
-	if _, err := handshake(t, server.Server(true), mustNew(t, foreign).Client("localhost", true)); err == nil {
+	if _, err := handshake(t, server.Server(tls.RequireAndVerifyClientCert), mustNew(t, foreign).Client("localhost", true)); err == nil {
 		t.Error("a client of another authority was accepted")
+	}
+	// A client need not heed which authorities are asked for.
+	pushy := mustNew(t, foreign).Client("localhost", true)
+	pushy.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pushy.Certificates[0], nil }
+	if _, err := handshake(t, server.Server(tls.VerifyClientCertIfGiven), pushy); err == nil {
+		t.Error("a certificate of another authority was accepted where it was not demanded")
 	}
 }
 
 func TestVerifyHostname(t *testing.T) {
 	a, other := newAuthority(t, "CA"), newAuthority(t, "other CA")
 	a.issue(t, "server", pkix.Name{CommonName: "server"})
-	server := mustNew(t, a.spec("server")).Server(false)
+	server := mustNew(t, a.spec("server")).Server(tls.NoClientCert)
 	client := mustNew(t, Spec{CACertFile: a.file("ca.pem")})
 	if _, err := handshake(t, server, client.Client("elsewhere", true)); err == nil {
 		t.Error("a certificate for another host was accepted")
@@ -202,7 +217,7 @@ func TestProtocolsAndCiphers(t *testing.T) {
 	a.issue(t, "server", pkix.Name{})
 	spec := a.spec("server")
 	spec.Protocols, spec.Ciphers = "TLSv1.2", "ECDHE-ECDSA-AES256-GCM-SHA384"
-	state, err := handshake(t, mustNew(t, spec).Server(false), mustNew(t, Spec{CACertFile: a.file("ca.pem")}).Client("localhost", true))
+	state, err := handshake(t, mustNew(t, spec).Server(tls.NoClientCert), mustNew(t, Spec{CACertFile: a.file("ca.pem")}).Client("localhost", true))
 	if err != nil || state.Version != tls.VersionTLS12 || state.CipherSuite != tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 {
 		t.Errorf("version %x, suite %s, %v", state.Version, tls.CipherSuiteName(state.CipherSuite), err)
 	}
@@ -423,7 +438,7 @@ func TestReload(t *testing.T) {
 	a := newAuthority(t, "CA")
 	first := a.issue(t, "server", pkix.Name{CommonName: "first"})
 	p := mustNew(t, a.spec("server"))
-	server, client := p.Server(false), mustNew(t, Spec{CACertFile: a.file("ca.pem")})
+	server, client := p.Server(tls.NoClientCert), mustNew(t, Spec{CACertFile: a.file("ca.pem")})
 	serial := func() *big.Int {
 		c := client.Client("localhost", true)
 		var seen *big.Int

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"io"
+	stdlog "log"
 	"net"
 	"net/http"
 	"time"
@@ -59,8 +61,16 @@ const (
 	idleTimeout   = 60 * time.Second
 )
 
-// Serve serves on l until ctx is done.
-func Serve(ctx context.Context, l net.Listener, tlsConfig func() *tls.Config, h http.Handler, log zerolog.Logger) error {
+// complaints logs what net/http says of single connections.
+type complaints struct{ log zerolog.Logger }
+
+func (c complaints) Write(line []byte) (int, error) {
+	c.log.Warn().Msg(string(bytes.TrimSpace(line)))
+	return len(line), nil
+}
+
+// Serve serves on l until ctx is done, with TLS if tlsConfig is not nil.
+func Serve(ctx context.Context, l net.Listener, tlsConfig *tls.Config, h http.Handler, log zerolog.Logger) error {
 	srv := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,
@@ -68,12 +78,10 @@ func Serve(ctx context.Context, l net.Listener, tlsConfig func() *tls.Config, h 
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          stdlog.New(complaints{log}, "", 0),
 	}
 	if tlsConfig != nil {
-		l = tls.NewListener(l, &tls.Config{
-			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return tlsConfig(), nil },
-			GetCertificate:     func(h *tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("unreachable") },
-		})
+		l = tls.NewListener(l, tlsConfig)
 	}
 	stop := context.AfterFunc(ctx, func() {
 		sctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)

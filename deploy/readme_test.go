@@ -1,0 +1,70 @@
+package deploy
+
+import (
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"sluice/router/address"
+	"sluice/router/control/config"
+	"sluice/router/control/web"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// The configuration of the README loads, and is the same in both syntaxes.
+func TestReadmeConfiguration(t *testing.T) {
+	etc := t.TempDir()
+	install(t, etc)
+	text := strings.ReplaceAll(readme(t), "/etc/sluice", etc)
+	var first *config.Config
+	for file, begin := range map[string]string{"readme.conf": "```\nrouter {", "readme.yaml": "```yaml\nrouter:"} {
+		_, rest, ok := strings.Cut(text, begin)
+		if !ok {
+			t.Fatalf("the README has no %q", begin)
+		}
+		block, _, _ := strings.Cut(rest, "```")
+		_, head, _ := strings.Cut(begin, "\n")
+		c, problems := config.LoadText(file, head+block, config.Options{})
+		if len(problems)+len(c.Warnings) > 0 {
+			t.Fatalf("%v %v", problems, c.Warnings)
+		}
+		if first == nil {
+			first = c
+			continue
+		}
+		if diff := cmp.Diff(first, c, cmpopts.IgnoreTypes(config.Position{}), cmp.AllowUnexported(address.Pattern{})); diff != "" {
+			t.Errorf("the syntaxes differ:\n%s", diff)
+		}
+	}
+}
+
+// The README names all metrics, and no others.
+func TestReadmeMetrics(t *testing.T) {
+	h := web.Handler(web.Options{Metrics: true, Snapshot: func() web.Snapshot { return web.Snapshot{} }})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	var there, named []string
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (sluice_\w+)`).FindAllStringSubmatch(w.Body.String(), -1) {
+		there = append(there, m[1])
+	}
+	named = regexp.MustCompile(`sluice_\w+`).FindAllString(readme(t), -1)
+	slices.Sort(there)
+	slices.Sort(named)
+	if diff := cmp.Diff(there, slices.Compact(named)); diff != "" || len(there) < 15 {
+		t.Errorf("(-/metrics +README):\n%s", diff)
+	}
+}

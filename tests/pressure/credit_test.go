@@ -122,12 +122,12 @@ func TestBC19_UnsettledDeliveriesGiveTheirPlaceBack(t *testing.T) {
 	t.Run("sender settles", func(t *testing.T) {
 		_, out := start(t, "")
 		out.SettleAll()
-		must(t, out.WaitCredit(200))
+		must(t, out.WaitCredit(100))
 	})
 	t.Run("time-out", func(t *testing.T) {
 		b, out := start(t, " unsettledTimeoutSeconds: 1\n")
 		must(t, out.WaitSettled(250))
-		must(t, out.WaitCredit(200))
+		must(t, out.WaitCredit(100))
 		if r := out.Result(); r.Modified != 250 || r.Twice != 0 {
 			t.Errorf("%+v, want 250 modified", r)
 		}

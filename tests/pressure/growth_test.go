@@ -30,7 +30,7 @@ func growth(t *testing.T, greedy bool) {
 		must(t, out.Send(raw.Data(make([]byte, small)), false))
 	}
 	must(t, out.WaitSettled(1000))
-	must(t, out.WaitCredit(200))
+	must(t, out.WaitCredit(100)) // it is topped up when half has been used
 	go func() {
 		message := raw.Data(make([]byte, large))
 		for out.Send(message, false) == nil {

@@ -133,7 +133,12 @@ func TestStoppedReceivers_HoldLittleAndHarmNobody(t *testing.T) {
 	}
 	// Everything is full now: nothing of the streams moves any more.
 	b.WaitMetric("sluice_links_held", "8", func(v float64) bool { return v == streams })
+	// Other work on the machine may slow the pair down for a while; stopped
+	// streams would do so for as long as they stand.
 	stopped := rates(other, 5, sampleTime)
+	for i := 0; i < 5 && stopped < 0.8*idle; i++ {
+		stopped = max(stopped, rates(other, 5, sampleTime))
+	}
 	m := b.Metrics()
 	staged := m[`sluice_stage_bytes{stage="session"}`] + m[`sluice_stage_bytes{stage="content"}`] + m[`sluice_stage_bytes{stage="outgoing"}`]
 	peak := sampler.Stop()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -10,6 +11,9 @@ import (
 // cli stops looking for flags at the first of those, and "sluice send queue
 // --count 3" is what people write. After "--" everything is an argument.
 func flagsFirst(app *cli.App, args []string) []string {
+	if len(args) > 1 && args[1] == "help" { // "sluice help send"
+		args = slices.Concat(args[:1], args[2:min(len(args), 3)], []string{"--help"})
+	}
 	if len(args) < 3 {
 		return args
 	}
@@ -37,9 +41,14 @@ func flagsFirst(app *cli.App, args []string) []string {
 			continue
 		}
 		flags = append(flags, arg)
-		if takesValue[name] && i+1 < len(args) {
+		switch short := name[:1]; {
+		case takesValue[name] && i+1 < len(args):
 			i++
 			flags = append(flags, args[i])
+		case takesValue[name]: // and has none, which cli must see
+			return append([]string{args[0], args[1]}, flags...)
+		case !strings.HasPrefix(arg, "--") && len(name) > 1 && name[1] != '=' && takesValue[short] && !known(takesValue, name): // -n3
+			flags = append(flags[:len(flags)-1], "-"+short, name[1:])
 		}
 	}
 	out := append([]string{args[0], args[1]}, flags...)
@@ -47,4 +56,11 @@ func flagsFirst(app *cli.App, args []string) []string {
 		out = append(append(out, "--"), rest...)
 	}
 	return out
+}
+
+// known reports whether name, which may have a value after "=", is a flag.
+func known(flags map[string]bool, name string) bool {
+	name, _, _ = strings.Cut(name, "=")
+	_, is := flags[name]
+	return is
 }

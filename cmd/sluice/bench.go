@@ -100,6 +100,7 @@ type benching struct {
 // pair is a sender and a receiver.
 type pair struct {
 	*benching
+	address  string
 	sender   *goamqp.Sender
 	receiver *goamqp.Receiver
 	conns    []*goamqp.Conn
@@ -122,6 +123,7 @@ func (b *benching) run(ctx context.Context) error {
 			return err
 		}
 	}
+	interrupted := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	b.reporter.start = time.Now()
@@ -132,21 +134,21 @@ func (b *benching) run(ctx context.Context) error {
 	for _, p := range pairs {
 		wg.Go(func() {
 			if err := p.send(ctx); err != nil {
-				cancel(err)
+				cancel(failed(client.Explain(err, p.address)))
 			}
 		})
 		wg.Go(func() {
 			if err := p.receive(ctx); err != nil {
-				cancel(err)
+				cancel(failed(client.Explain(err, p.address)))
 			}
 		})
 	}
 	wg.Wait()
 	stopProgress()
-	return b.conclude(ctx, pairs)
+	return b.conclude(interrupted, context.Cause(ctx), pairs)
 }
 
-func (b *benching) conclude(ctx context.Context, pairs []*pair) error {
+func (b *benching) conclude(interrupted context.Context, cause error, pairs []*pair) error {
 	var latency histogram
 	var missing, duplicates, disorder uint64
 	outcomes := map[string]uint64{}
@@ -162,20 +164,20 @@ func (b *benching) conclude(ctx context.Context, pairs []*pair) error {
 	s := b.reporter.summary(&latency)
 	s.Lost, s.Duplicates, s.OutOfOrder, s.Outcomes = &missing, &duplicates, &disorder, outcomes
 	b.reporter.finish(s)
-	cause := context.Cause(ctx)
 	refused := outcomes[outcomeRejected] + outcomes[outcomeReleased] + outcomes[outcomeModified]
 	switch {
-	case cause != nil && errors.Is(cause, context.Canceled):
-		return messagesf("interrupted")
+	case interrupted.Err() != nil:
+		return messagesf("interrupted: %s moved", plural(b.reporter.messages.Load(), "message"))
 	case cause != nil:
-		return lost(cause)
+		return cause
 	case missing+duplicates+disorder+refused > 0:
-		return messagesf("%d messages lost, %d came twice, %d out of order, %d were not accepted", missing, duplicates, disorder, refused)
+		return messagesf("%d lost, %d came twice, %d out of order, %d were not accepted", missing, duplicates, disorder, refused)
 	}
 	return nil
 }
 
 func (p *pair) connect(ctx context.Context, address string) error {
+	p.address = address
 	for range 2 {
 		conn, err := client.Dial(ctx, p.opts)
 		if err != nil {
@@ -185,21 +187,21 @@ func (p *pair) connect(ctx context.Context, address string) error {
 	}
 	in, err := p.conns[0].NewSession(ctx, nil)
 	if err != nil {
-		return lost(err)
+		return notAttached(ctx, err, address)
 	}
 	if p.receiver, err = in.NewReceiver(ctx, address, &goamqp.ReceiverOptions{Credit: -1}); err != nil {
-		return lost(err)
+		return notAttached(ctx, err, address)
 	}
 	out, err := p.conns[1].NewSession(ctx, nil)
 	if err != nil {
-		return lost(err)
+		return notAttached(ctx, err, address)
 	}
 	mode := goamqp.SenderSettleModeUnsettled
 	if p.presettled {
 		mode = goamqp.SenderSettleModeSettled
 	}
 	if p.sender, err = out.NewSender(ctx, address, &goamqp.SenderOptions{SettlementMode: &mode}); err != nil {
-		return lost(err)
+		return notAttached(ctx, err, address)
 	}
 	return nil
 }

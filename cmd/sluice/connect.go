@@ -43,11 +43,19 @@ func connection(c *cli.Context) (client.Options, error) {
 }
 
 // withAddress splits an address that is a URL into both.
-func withAddress(o *client.Options, address string) string {
-	if strings.HasPrefix(address, "amqp://") || strings.HasPrefix(address, "amqps://") {
+func withAddress(o *client.Options, address string) (string, error) {
+	scheme, _, isURL := strings.Cut(address, "://")
+	switch {
+	case !isURL:
+	case scheme == "amqp" || scheme == "amqps":
 		o.URL, address = client.SplitURL(address)
+		if address == "" {
+			return "", usagef("%s names no address; expected %s://HOST[:PORT]/ADDRESS", o.URL, scheme)
+		}
+	default:
+		return "", usagef("%s is no address; expected ADDRESS, or amqp://HOST[:PORT]/ADDRESS or amqps://…", address)
 	}
-	return address
+	return address, nil
 }
 
 // limit is a rate limit without bursts: the n-th event happens n intervals

@@ -9,6 +9,7 @@
 //	sluice bench                     how fast it is from here
 //
 // The exit status is 0 if all went well, 1 if the command failed, 2 if it was
-// used wrongly, 3 if the connection could not be made or was lost, and 4 if
-// messages were lost, not accepted, or did not arrive in time.
+// used wrongly, 3 if the connection could not be made or was lost, and 4 if the
+// router refused the link, or messages were lost, not accepted, or did not arrive
+// in time.
 package main

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -10,10 +11,10 @@ import (
 // Exit statuses. They are part of the interface: scripts test them.
 const (
 	exitOK         = 0
-	exitFailed     = 1 // the command failed; for check: there are mistakes
+	exitFailed     = 1 // the command failed otherwise; for check: there are mistakes
 	exitUsage      = 2 // the command line is wrong
 	exitConnection = 3 // no connection, or it was lost
-	exitMessages   = 4 // messages were lost, not accepted, out of order, or late
+	exitMessages   = 4 // a link or messages were refused; messages were lost, out of order, or late
 )
 
 // statusError is an error with the exit status that it leads to. An empty text
@@ -42,8 +43,30 @@ func messagesf(format string, args ...any) error {
 // quietly ends with a status and without another word.
 func quietly(status int) error { return &statusError{status: status} }
 
-// lost is a connection, session or link that ended before its time.
-func lost(err error) error { return &statusError{exitConnection, client.Explain(err)} }
+// failed is what ended a connection, session or link before its time.
+func failed(f *client.Failure) error {
+	status := map[client.Kind]int{client.Lost: exitConnection, client.Refused: exitMessages}[f.Kind]
+	if status == 0 {
+		status = exitFailed
+	}
+	return &statusError{status, f}
+}
+
+// notAttached says why there is no link, unless the user has had enough.
+func notAttached(ctx context.Context, err error, address string) error {
+	if ctx.Err() != nil {
+		return messagesf("interrupted before there was a link to %q", address)
+	}
+	return failed(client.ExplainAttach(err, address))
+}
+
+// plural returns "1 message" and "2 messages".
+func plural[N int | uint64](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
 
 func statusOf(err error) int {
 	var s *statusError

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -33,7 +35,8 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Name:  "sluice",
 		Usage: "AMQP 1.0 message router",
 		Description: "Exit status: 0 all went well, 1 the command failed, 2 wrong usage, 3 no connection,\n" +
-			"4 messages were lost, not accepted, or late. \"sluice COMMAND --help\" has examples.",
+			"4 a link or messages were\n" +
+			"refused, lost or late. \"sluice COMMAND --help\" has examples.",
 		Writer:          stdout,
 		ErrWriter:       stderr,
 		HideVersion:     true,
@@ -74,11 +77,48 @@ func usageError(c *cli.Context, err error, _ bool) error {
 			known = append(known, f.Names()...)
 		}
 		if near := schema.Nearest(name, known); near != "" {
-			return usagef("unknown option --%s; did you mean --%s?", name, near)
+			return usagef("unknown option %s; did you mean %s?", dashes(name), dashes(near))
 		}
-		return usagef("unknown option --%s; see \"sluice %s --help\"", name, c.Command.Name)
+		return usagef("unknown option %s; see \"sluice %s --help\"", dashes(name), c.Command.Name)
+	}
+	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
+		return usagef("%s needs a value: %s", dashes(strings.TrimLeft(name, "-")), valueWords(c, strings.TrimLeft(name, "-")))
+	}
+	if m := invalidValue.FindStringSubmatch(text); m != nil {
+		return usagef("%s %s: expected %s", dashes(m[2]), m[1], valueWords(c, m[2]))
 	}
 	return usagef("%s", text)
+}
+
+// invalidValue is what package flag says of a value that it cannot parse.
+var invalidValue = regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-([-\w]+): `)
+
+// dashes returns the name of an option as it is typed.
+func dashes(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// valueWords says what an option takes.
+func valueWords(c *cli.Context, name string) string {
+	for _, f := range flagsOf(c) {
+		if !slices.Contains(f.Names(), name) {
+			continue
+		}
+		switch f.(type) {
+		case *cli.DurationFlag:
+			return "a duration such as 5s or 1m30s"
+		case *cli.IntFlag:
+			return "an integer"
+		case *cli.Float64Flag:
+			return "a number"
+		case *cli.BoolFlag:
+			return "no value, or true or false after ="
+		}
+	}
+	return "text"
 }
 
 func flagsOf(c *cli.Context) []cli.Flag {

@@ -33,6 +33,13 @@ func TestFlagsFirst(t *testing.T) {
 		"send q -":                    "send -- q -",
 		"send --count":                "send --count",
 		"nonsense a --b":              "nonsense a --b",
+		"send q -n3 hi":               "send -n 3 -- q hi",
+		"send q -n=3 hi":              "send -n=3 -- q hi",
+		"run -cx.conf":                "run -c x.conf",
+		"send q -q hi":                "send -q -- q hi",
+		"send q --to":                 "send --to",
+		"help":                        "--help",
+		"help send":                   "send --help",
 	} {
 		got := flagsFirst(app, append([]string{"sluice"}, strings.Fields(in)...))
 		if strings.Join(got[1:], " ") != want {

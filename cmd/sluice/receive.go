@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/signal"
 	"syscall"
@@ -55,7 +54,10 @@ func receive(c *cli.Context) error {
 	}
 	r := &receiving{count: c.Int("count"), credit: c.Int("credit"), timeout: c.Duration("timeout"), drain: c.Bool("drain"),
 		print: !c.Bool("no-body"), reporter: newReporter(c, "received"), outcome: outcomeAccepted, here: c.Bool("undeliverable-here")}
-	address := withAddress(&opts, c.Args().First())
+	address, err := withAddress(&opts, c.Args().First())
+	if err != nil {
+		return err
+	}
 	chosen := 0
 	for flag, outcome := range map[string]string{"accept": outcomeAccepted, "reject": outcomeRejected, "release": outcomeReleased, "modify": outcomeModified} {
 		if c.Bool(flag) {
@@ -100,12 +102,12 @@ type receiving struct {
 func (r *receiving) run(ctx context.Context, conn *goamqp.Conn, address string) error {
 	session, err := conn.NewSession(ctx, nil)
 	if err != nil {
-		return lost(err)
+		return notAttached(ctx, err, address)
 	}
 	// Credit is issued by hand, so that never more than --count are asked for.
 	receiver, err := session.NewReceiver(ctx, address, &goamqp.ReceiverOptions{Credit: -1})
 	if err != nil {
-		return lost(err)
+		return notAttached(ctx, err, address)
 	}
 	progress, stopProgress := context.WithCancel(ctx)
 	defer stopProgress()
@@ -124,7 +126,7 @@ func (r *receiving) run(ctx context.Context, conn *goamqp.Conn, address string) 
 		err = r.receiveAll(ctx, receiver)
 	}
 	stopProgress()
-	if err == nil || errors.Is(err, context.Canceled) {
+	if err == nil || ctx.Err() != nil {
 		closeCtx, done := context.WithTimeout(context.Background(), client.DefaultTimeout)
 		defer done()
 		receiver.Close(closeCtx) // what it has not settled goes back
@@ -134,16 +136,16 @@ func (r *receiving) run(ctx context.Context, conn *goamqp.Conn, address string) 
 	r.reporter.finish(s)
 	switch {
 	case context.Cause(ctx) == errTimeout && r.taken < r.count:
-		return messagesf("%d of %d messages came before nothing came for %v", r.taken, r.count, r.timeout)
-	case errors.Is(err, context.Canceled):
+		return messagesf("%d of %s came before nothing came for %v", r.taken, plural(r.count, "message"), r.timeout)
+	case ctx.Err() != nil:
 		if r.taken < r.count && context.Cause(ctx) != errTimeout {
-			return messagesf("interrupted after %d of %d messages", r.taken, r.count)
+			return messagesf("interrupted after %d of %s", r.taken, plural(r.count, "message"))
 		}
 		return nil
 	case err != nil:
-		return lost(err)
+		return failed(client.Explain(err, address))
 	case r.drain && r.taken < r.count:
-		return messagesf("%d of %d messages were there", r.taken, r.count)
+		return messagesf("%d of %s were there", r.taken, plural(r.count, "message"))
 	}
 	return nil
 }

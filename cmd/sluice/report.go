@@ -18,6 +18,7 @@ type reporter struct {
 	verb   string // sent, received
 	json   bool
 	quiet  bool
+	person bool // stderr is a terminal
 	stdout *lineWriter
 	stderr io.Writer
 	start  time.Time
@@ -42,6 +43,7 @@ func newReporter(c *cli.Context, verb string) *reporter {
 	return &reporter{
 		verb: verb, json: c.Bool("json"), quiet: c.Bool("quiet"),
 		stdout: &lineWriter{w: c.App.Writer}, stderr: c.App.ErrWriter, start: time.Now(),
+		person: onTerminal(c.App.ErrWriter),
 	}
 }
 
@@ -66,11 +68,15 @@ func (r *reporter) object(v any) {
 	r.stdout.Write(append(line, '\n'))
 }
 
-// stalled is what progress says after this long without any.
-const stallTime = 3 * time.Second
+// After stallTime without any progress, progress says what may be the matter,
+// and again every stallRepeat.
+const (
+	stallTime   = 3 * time.Second
+	stallRepeat = 10 * time.Second
+)
 
 // progress reports once a second until ctx is done. stall is what may be the
-// matter when nothing moves.
+// matter when nothing moves. Where nobody looks, in a file, no line is repeated.
 func (r *reporter) progress(ctx context.Context, stall string) {
 	if r.quiet {
 		return
@@ -78,6 +84,8 @@ func (r *reporter) progress(ctx context.Context, stall string) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	last, lastTime, moved := uint64(0), r.start, r.start
+	var hinted time.Time
+	lastLine := ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -86,18 +94,27 @@ func (r *reporter) progress(ctx context.Context, stall string) {
 			n := r.messages.Load()
 			rate := float64(n-last) / now.Sub(lastTime).Seconds()
 			if n != last {
-				moved = now
+				moved, hinted = now, time.Time{}
 			}
 			waiting := now.Sub(moved) >= stallTime
 			last, lastTime = n, now
 			switch {
 			case r.json:
 				r.object(progressLine{"progress", n, rate, now.Sub(r.start).Seconds()})
+				continue
+			case waiting && now.Sub(hinted) < stallRepeat:
+				continue
 			case waiting:
-				fmt.Fprintf(r.stderr, "%s %d messages; %s\n", r.verb, n, stall)
-			default:
-				fmt.Fprintf(r.stderr, "%s %d messages, %.0f/s\n", r.verb, n, rate)
+				hinted = now
 			}
+			line := fmt.Sprintf("%s %s, %.0f/s\n", r.verb, plural(n, "message"), rate)
+			if waiting {
+				line = fmt.Sprintf("%s %s; %s\n", r.verb, plural(n, "message"), stall)
+			}
+			if r.person || line != lastLine {
+				fmt.Fprint(r.stderr, line)
+			}
+			lastLine = line
 		}
 	}
 }
@@ -154,8 +171,8 @@ func (r *reporter) finish(s summary) {
 	if r.quiet {
 		return
 	}
-	fmt.Fprintf(r.stderr, "%s %d messages (%s) in %.3f s: %.0f/s, %s/s\n",
-		r.verb, s.Messages, humanBytes(float64(s.Bytes)), s.Seconds, s.Rate, humanBytes(s.ByteRate))
+	fmt.Fprintf(r.stderr, "%s %s (%s) in %.3f s: %.0f/s, %s/s\n",
+		r.verb, plural(s.Messages, "message"), humanBytes(float64(s.Bytes)), s.Seconds, s.Rate, humanBytes(s.ByteRate))
 	if l := s.Latency; l != nil {
 		fmt.Fprintf(r.stderr, "latency p50 %s  p90 %s  p99 %s  p99.9 %s  max %s\n",
 			humanTime(l.P50), humanTime(l.P90), humanTime(l.P99), humanTime(l.P999), humanTime(l.Max))

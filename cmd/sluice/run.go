@@ -146,10 +146,14 @@ func logFormat(name string) (logging.Format, error) {
 	return 0, usagef("--log-format %s is not known; expected console or json", name)
 }
 
-// isTerminal reports whether w is a terminal that a person looks at.
+// isTerminal reports whether w is a terminal that shows colours.
 func isTerminal(w io.Writer) bool {
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && onTerminal(w)
+}
+
+func onTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+	if !ok {
 		return false
 	}
 	info, err := f.Stat()

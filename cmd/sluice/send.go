@@ -58,7 +58,10 @@ func send(c *cli.Context) error {
 		if len(texts) == 0 {
 			return usagef("send needs an ADDRESS, or --to ADDRESS")
 		}
-		address, texts = withAddress(&opts, texts[0]), texts[1:]
+		if address, err = withAddress(&opts, texts[0]); err != nil {
+			return err
+		}
+		texts = texts[1:]
 	}
 	t, err := newTemplate(c, texts)
 	if err != nil {
@@ -92,7 +95,9 @@ type sending struct {
 	presettled bool
 	timeout    time.Duration // 0: none
 	reporter   *reporter
+	address    string
 
+	noCredit bool // sending ended while it waited for credit
 	latency  histogram
 	outcomes map[string]uint64
 	refusal  string // why the first message was not accepted
@@ -108,7 +113,7 @@ type receipt struct {
 func (s *sending) run(ctx context.Context, conn *goamqp.Conn, address string) error {
 	session, err := conn.NewSession(ctx, nil)
 	if err != nil {
-		return lost(err)
+		return notAttached(ctx, err, address)
 	}
 	mode := goamqp.SenderSettleModeUnsettled
 	if s.presettled {
@@ -116,12 +121,13 @@ func (s *sending) run(ctx context.Context, conn *goamqp.Conn, address string) er
 	}
 	sender, err := session.NewSender(ctx, address, &goamqp.SenderOptions{SettlementMode: &mode})
 	if err != nil {
-		return lost(err)
+		return notAttached(ctx, err, address)
 	}
 	progress, stopProgress := context.WithCancel(ctx)
 	defer stopProgress()
 	s.reporter.start = time.Now()
-	go s.reporter.progress(progress, fmt.Sprintf("waiting: nobody takes them; is there a receiver for %q?", orTo(address, s.template.to)))
+	s.address = orTo(address, s.template.to)
+	go s.reporter.progress(progress, fmt.Sprintf("waiting: nobody takes them; is there a receiver for %q?", s.address))
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -176,6 +182,7 @@ func (s *sending) send(ctx context.Context, sender *goamqp.Sender, outstanding c
 		m, size := s.template.message(n, now)
 		if s.presettled {
 			if err := sender.Send(ctx, m, nil); err != nil {
+				s.noCredit = true
 				return err
 			}
 			s.reporter.count(1, size)
@@ -184,6 +191,7 @@ func (s *sending) send(ctx context.Context, sender *goamqp.Sender, outstanding c
 		}
 		r, err := sender.SendWithReceipt(ctx, m, nil)
 		if err != nil {
+			s.noCredit = true
 			return err
 		}
 		select {
@@ -228,22 +236,40 @@ func outcomeOf(state goamqp.DeliveryState) (name, why string) {
 	case *goamqp.StateRejected:
 		return outcomeRejected, "rejected: " + client.Describe(o.Error)
 	case *goamqp.StateReleased:
-		return outcomeReleased, "released: no receiver took it"
+		return outcomeReleased, "released (no receiver is left for the address, or one has released it)"
 	case *goamqp.StateModified:
 		return outcomeModified, fmt.Sprintf("modified: delivery-failed=%v undeliverable-here=%v", o.DeliveryFailed, o.UndeliverableHere)
 	}
 	return outcomeUnknown, "no outcome that is known"
 }
 
+// progress says how far a run came that did not come to its end.
+func (s *sending) progress() string {
+	n := s.reporter.messages.Load()
+	text := fmt.Sprintf("%d of %s sent", n, plural(s.count, "message"))
+	if !s.presettled {
+		text += " and settled"
+	}
+	switch {
+	case s.outcomes[outcomeUnknown] > 0:
+		text += fmt.Sprintf("; no outcome of %d", s.outcomes[outcomeUnknown])
+	case s.noCredit && n == 0:
+		return fmt.Sprintf("0 of %s sent; nobody takes messages for %q", plural(s.count, "message"), s.address)
+	case s.noCredit:
+		text += fmt.Sprintf("; nobody takes more messages for %q", s.address)
+	}
+	return text
+}
+
 // verdict turns what happened into the exit status.
 func (s *sending) verdict(ctx context.Context, err error) error {
 	switch {
 	case context.Cause(ctx) == errTimeout:
-		return messagesf("nothing moved for %v: %d of %d messages were sent and settled", s.timeout, s.reporter.messages.Load(), s.count)
-	case errors.Is(err, context.Canceled):
-		return messagesf("interrupted after %d of %d messages", s.reporter.messages.Load(), s.count)
+		return messagesf("nothing moved for %v: %s", s.timeout, s.progress())
+	case ctx.Err() != nil && err != nil:
+		return messagesf("interrupted: %s", s.progress())
 	case err != nil:
-		return lost(err)
+		return failed(client.Explain(err, s.address))
 	case s.refusal != "" && s.count == 1:
 		return messagesf("the message was %s", s.refusal)
 	case s.refusal != "":

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -94,17 +95,38 @@ func TestDialErrorsAreOneLine(t *testing.T) {
 func TestExplain(t *testing.T) {
 	remote := &goamqp.Error{Condition: "amqp:not-found", Description: "no such\nnode"}
 	for want, err := range map[string]error{
-		"the peer closed the link: amqp:not-found: no such; node":       &goamqp.LinkError{RemoteErr: remote},
-		"the peer ended the session: amqp:not-found: no such; node":     &goamqp.SessionError{RemoteErr: remote},
-		"the peer closed the connection: amqp:not-found: no such; node": &goamqp.ConnError{RemoteErr: remote},
-		"the connection was lost":                                       &goamqp.ConnError{},
-		"a; b":                                                          errors.New("a\nb"),
+		`2 the router closed the link to "q": amqp:not-found: no such; node`: &goamqp.LinkError{RemoteErr: remote},
+		"0 the router ended the session: amqp:not-found: no such; node":      &goamqp.SessionError{RemoteErr: remote},
+		"1 the router closed the connection: amqp:not-found: no such; node":  &goamqp.ConnError{RemoteErr: remote},
+		"1 the connection was lost":                                          &goamqp.ConnError{},
+		`0 the link to "q" was closed: amqp: link closed`:                    &goamqp.LinkError{},
+		`2 a message over the link to "q" was refused: amqp:link:stolen`:     &goamqp.Error{Condition: "amqp:link:stolen"},
+		"0 a; b": errors.New("a\nb"),
 	} {
-		if got := Explain(err).Error(); got != want {
-			t.Errorf("%q, want %q", got, want)
+		if f := Explain(err, "q"); fmt.Sprint(f.Kind, " ", f) != want {
+			t.Errorf("%d %q, want %q", f.Kind, f, want)
 		}
 	}
-	if Explain(nil) != nil {
-		t.Error("nil is an error")
+	if f := ExplainAttach(remote, "q"); f.Kind != Refused || f.Error() != `the router refused the link to "q": amqp:not-found: no such; node (its distribution is "unavailable"?)` {
+		t.Errorf("%d %q", f.Kind, f)
+	}
+	if f := ExplainAttach(&goamqp.Error{Condition: "amqp:not-implemented"}, ""); f.Error() != "the router refused the anonymous link: amqp:not-implemented" {
+		t.Errorf("%q", f)
+	}
+}
+
+// Who waits for a connection can be interrupted, whatever the peer does.
+func TestDialIsInterrupted(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	begun := time.Now()
+	_, err = Dial(ctx, Options{URL: l.Addr().String()})
+	if want := "interrupted while connecting to amqp://" + l.Addr().String(); err == nil || err.Error() != want || time.Since(begun) > 5*time.Second {
+		t.Errorf("%v after %v, want %s", err, time.Since(begun), want)
 	}
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 
 	goamqp "github.com/Azure/go-amqp"
 )
@@ -27,9 +28,29 @@ func Dial(ctx context.Context, o Options) (*goamqp.Conn, error) {
 	}
 	dialCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	conn, err := goamqp.Dial(dialCtx, t.url.String(), opts)
-	if err != nil {
-		return nil, &Error{Err: t.explain(err)}
+	type result struct {
+		conn *goamqp.Conn
+		err  error
 	}
-	return conn, nil
+	// go-amqp heeds deadlines at once, but not each cancellation.
+	dialled := make(chan result, 1)
+	go func() {
+		conn, err := goamqp.Dial(dialCtx, t.url.String(), opts)
+		if ctx.Err() != nil && err == nil {
+			conn.Close()
+		}
+		dialled <- result{conn, err}
+	}()
+	select {
+	case r := <-dialled:
+		switch {
+		case ctx.Err() != nil:
+		case r.err != nil:
+			return nil, &Error{Err: t.explain(r.err)}
+		default:
+			return r.conn, nil
+		}
+	case <-ctx.Done():
+	}
+	return nil, &Error{Err: fmt.Errorf("interrupted while connecting to %s", t.url)}
 }

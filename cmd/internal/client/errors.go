@@ -54,8 +54,6 @@ func (t *target) explain(err error) error {
 		return fmt.Errorf("%s: the peer refused: %s", what, Describe(conn.RemoteErr))
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("%s: no answer in time; --timeout allows more", what)
-	case errors.Is(err, context.Canceled):
-		return err
 	case strings.Contains(err.Error(), "SASL") && strings.Contains(err.Error(), "code"):
 		return fmt.Errorf("%s: authentication failed; check the user and password (%s)", what, t.sasl)
 	case strings.Contains(err.Error(), "no supported auth mechanism"):
@@ -90,24 +88,66 @@ func Describe(e *goamqp.Error) string {
 	return string(e.Condition) + ": " + oneLine(errors.New(e.Description))
 }
 
-// Explain turns an error of an open connection, session or link into one line.
-func Explain(err error) error {
-	var link *goamqp.LinkError
-	var session *goamqp.SessionError
-	var conn *goamqp.ConnError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &link) && link.RemoteErr != nil:
-		return fmt.Errorf("the peer closed the link: %s", Describe(link.RemoteErr))
-	case errors.As(err, &session) && session.RemoteErr != nil:
-		return fmt.Errorf("the peer ended the session: %s", Describe(session.RemoteErr))
-	case errors.As(err, &conn) && conn.RemoteErr != nil:
-		return fmt.Errorf("the peer closed the connection: %s", Describe(conn.RemoteErr))
-	case errors.As(err, &conn):
-		return errors.New("the connection was lost")
+// A Failure is the end of something on an open connection. Its text is one line.
+type Failure struct {
+	Kind Kind
+	text string
+}
+
+func (f *Failure) Error() string { return f.text }
+
+// Kind says what has failed.
+type Kind uint8
+
+const (
+	Other   Kind = iota
+	Lost         // the connection
+	Refused      // a link or a message: the router does not want it
+)
+
+// ExplainAttach says why there is no link to an address; the anonymous terminus
+// has none.
+func ExplainAttach(err error, address string) *Failure {
+	link := "the anonymous link"
+	if address != "" {
+		link = fmt.Sprintf("the link to %q", address)
 	}
-	return errors.New(oneLine(err))
+	return explain(err, link, "the router refused "+link)
+}
+
+// Explain says why an open link to an address failed.
+func Explain(err error, address string) *Failure {
+	link := "the anonymous link"
+	if address != "" {
+		link = fmt.Sprintf("the link to %q", address)
+	}
+	return explain(err, link, "a message over "+link+" was refused")
+}
+
+func explain(err error, link, refused string) *Failure {
+	var le *goamqp.LinkError
+	var se *goamqp.SessionError
+	var ce *goamqp.ConnError
+	var amqp *goamqp.Error
+	switch {
+	case errors.As(err, &ce) && ce.RemoteErr != nil:
+		return &Failure{Lost, "the router closed the connection: " + Describe(ce.RemoteErr)}
+	case errors.As(err, &ce):
+		return &Failure{Lost, "the connection was lost"}
+	case errors.As(err, &se) && se.RemoteErr != nil:
+		return &Failure{Other, "the router ended the session: " + Describe(se.RemoteErr)}
+	case errors.As(err, &le) && le.RemoteErr != nil:
+		return &Failure{Refused, "the router closed " + link + ": " + Describe(le.RemoteErr)}
+	case errors.As(err, &le):
+		return &Failure{Other, link + " was closed: " + oneLine(le)}
+	case errors.As(err, &amqp):
+		hint := ""
+		if amqp.Condition == goamqp.ErrCondNotFound {
+			hint = ` (its distribution is "unavailable"?)`
+		}
+		return &Failure{Refused, refused + ": " + Describe(amqp) + hint}
+	}
+	return &Failure{Other, oneLine(err)}
 }
 
 // oneLine joins the lines of an error.

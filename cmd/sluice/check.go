@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -35,8 +36,7 @@ func check(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return usagef("check needs the name of a configuration file")
 	}
-	cfg, mistakes := config.Load(c.Args().Slice(), config.Options{})
-	problems := mistakes
+	cfg, problems := config.Load(c.Args().Slice(), config.Options{})
 	if cfg != nil {
 		problems = cfg.Warnings
 	}
@@ -52,13 +52,10 @@ func check(c *cli.Context) error {
 			summarize(c.App.Writer, cfg)
 		}
 	}
-	switch len(mistakes) {
-	case 0:
-		return nil
-	case 1:
-		return &statusError{exitFailed, fmt.Errorf("1 mistake")}
+	if n := problems.Mistakes(); n > 0 {
+		return &statusError{exitFailed, errors.New(plural(n, "mistake"))}
 	}
-	return &statusError{exitFailed, fmt.Errorf("%d mistakes", len(mistakes))}
+	return nil
 }
 
 // checkReport is what check --json prints.
@@ -107,6 +104,9 @@ func summarize(w io.Writer, cfg *config.Config) {
 		fmt.Fprintf(w, "  address %s\n", addressLine(&cfg.Addresses[i]))
 	}
 	fmt.Fprintf(w, "  other addresses: %s\n", cfg.Router.DefaultDistribution)
+	if s := cfg.NoEffect(); s != "" {
+		fmt.Fprintf(w, "  %s\n", s)
+	}
 }
 
 func listenerLine(l *config.Listener) string {

@@ -55,7 +55,7 @@ func run(c *cli.Context) error {
 		for _, p := range problems {
 			fmt.Fprintln(c.App.ErrWriter, p)
 		}
-		return &statusError{exitFailed, fmt.Errorf("not started: %d mistake(s) in the configuration", len(problems))}
+		return &statusError{exitFailed, fmt.Errorf("not started: %s in the configuration", plural(problems.Mistakes(), "mistake"))}
 	}
 	logs := logging.New(logging.Options{
 		Format: format, UTC: cfg.Router.TimestampsInUTC, Color: isTerminal(c.App.ErrWriter),
@@ -80,6 +80,7 @@ func run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	sumUp(&log, cfg)
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer signal.Stop(signals)
@@ -113,9 +114,13 @@ func reload(files []string, id string, overrides config.Overrides, router proces
 	cfg, problems := loadConfig(files, id, overrides)
 	if len(problems) > 0 {
 		for _, p := range problems {
-			log.Error().Msg(p.String())
+			if p.Warning {
+				warn(&log, p)
+			} else {
+				log.Error().Msg(p.String())
+			}
 		}
-		log.Error().Int("mistakes", len(problems)).Msg("configuration not reloaded: the old one stays in force")
+		log.Error().Int("mistakes", problems.Mistakes()).Msg("configuration not reloaded: the old one stays in force")
 		return
 	}
 	warnAbout(&log, cfg)
@@ -126,13 +131,24 @@ func reload(files []string, id string, overrides config.Overrides, router proces
 	for _, unchanged := range router.Reload(cfg) {
 		log.Warn().Msg("needs a restart: " + unchanged)
 	}
+	sumUp(&log, cfg)
 	logging.Notice(&log).Msg("configuration reloaded")
 }
 
 func warnAbout(log *zerolog.Logger, cfg *config.Config) {
 	for _, p := range cfg.Warnings {
-		text := strings.TrimPrefix(strings.Replace(p.String(), ": warning: ", ": ", 1), "warning: ")
-		log.Warn().Msg(text)
+		warn(log, p)
+	}
+}
+
+func warn(log *zerolog.Logger, p config.Problem) {
+	log.Warn().Msg(strings.TrimPrefix(strings.Replace(p.String(), ": warning: ", ": ", 1), "warning: "))
+}
+
+// sumUp says at the end what of the configuration has no effect.
+func sumUp(log *zerolog.Logger, cfg *config.Config) {
+	if s := cfg.NoEffect(); s != "" {
+		log.Warn().Msg(s)
 	}
 }
 

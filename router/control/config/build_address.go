@@ -1,8 +1,6 @@
 package config
 
 import (
-	"strings"
-
 	"sluice/router/address"
 )
 
@@ -50,10 +48,19 @@ func (b *builder) addAddress(e *entity) {
 	a.Match = match
 	for _, other := range b.config.Addresses {
 		if other.Match == match {
-			b.mistake(e.posOf(name), "a pattern of its own", "", "the address on %s has the same %s, %s",
-				refer(e.pos, other.Pos), name, quoted(strings.TrimSuffix(match.String(), "/#")))
+			b.mistake(e.posOf(name), "a pattern of its own", "", "%s %s and %s on %s match the same addresses",
+				name, quoted(e.text(name)), other.spelling(), refer(e.pos, other.Pos))
 			return
 		}
 	}
+	b.warnMeaningless(e, a.Distribution)
 	b.config.Addresses = append(b.config.Addresses, a)
+}
+
+// spelling returns what the file says an address matches.
+func (a *Address) spelling() string {
+	if a.Pattern != "" {
+		return "pattern " + quoted(a.Pattern)
+	}
+	return "prefix " + quoted(a.Prefix)
 }

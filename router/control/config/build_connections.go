@@ -164,6 +164,10 @@ func (b *builder) failoverURLs(e *entity) []string {
 				continue
 			}
 		}
+		if badIP(host) {
+			b.mistake(g.value.pos, "four numbers from 0 to 255, or a host name", "", "%s of failover item %s is no IP address", quoted(host), quoted(item))
+			continue
+		}
 		if host == "" {
 			b.mistake(g.value.pos, "[scheme://]host[:port]", "", "failover item %s has no host", quoted(item))
 			continue
@@ -180,6 +184,8 @@ func (b *builder) checkHost(e *entity) {
 		return
 	}
 	switch pos := e.posOf("host"); {
+	case badIP(host):
+		b.mistake(pos, "four numbers from 0 to 255, or a host name", "", "%s is no IP address", quoted(host))
 	case host == "" && e.schema.Name == "connector":
 		b.mistake(pos, "a host name or IP address", "", "connector has an empty host")
 	case strings.Contains(host, "://"):
@@ -189,6 +195,16 @@ func (b *builder) checkHost(e *entity) {
 	case strings.ContainsAny(host, " \t/,;'\""):
 		b.mistake(pos, "a host name or IP address", "", "%s is no host", quoted(host))
 	}
+}
+
+// badIP reports whether host looks like an IPv4 address and is none: no host
+// name consists of digits and dots only.
+func badIP(host string) bool {
+	if host == "" || strings.Trim(host, "0123456789.") != "" {
+		return false
+	}
+	_, err := netip.ParseAddr(host)
+	return err != nil
 }
 
 func (b *builder) checkPort(e *entity) {

@@ -184,7 +184,9 @@ func (b *builder) checkListenerSecurity(e *entity, l *Listener) {
 		b.warn(e.posOf("saslMechanisms"), "PLAIN without saslUsersFile: it is not offered, because there are no users")
 	}
 	canProve := external && !noTLS || l.SASLUsersFile != "" && (plain || len(l.SASLMechanisms) == 0) || l.HTTP && !noTLS
-	if l.AuthenticatePeer && !canProve && e.text("saslPlugin") == "" {
+	if l.AuthenticatePeer && !canProve && e.text("saslPlugin") != "" {
+		b.warn(e.posOf("authenticatePeer"), "authenticatePeer with nothing but a saslPlugin, which is not supported yet: NOBODY CAN CONNECT")
+	} else if l.AuthenticatePeer && !canProve {
 		b.mistake(e.posOf("authenticatePeer"), "a saslUsersFile for PLAIN, or an sslProfile and saslMechanisms: EXTERNAL", "",
 			"authenticatePeer, but no way to authenticate: nobody could connect")
 	}

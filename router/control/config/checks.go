@@ -2,6 +2,7 @@ package config
 
 import (
 	"net"
+	"net/netip"
 	"strings"
 
 	"sluice/router/control/schema"
@@ -19,18 +20,71 @@ func (b *builder) checkTogether() {
 
 // checkListenAddresses reports listeners that cannot both bind.
 func (b *builder) checkListenAddresses() {
-	seen := map[string]Position{}
-	for _, l := range b.config.Listeners {
-		if dialPort(l.Port) == "0" {
+	var seen []binding
+	for i := range b.config.Listeners {
+		l := &b.config.Listeners[i]
+		own := bindingOf(l)
+		if own.port == 0 {
 			continue
 		}
-		key := strings.ToLower(l.Address()) + " " + l.Family
-		if first, twice := seen[key]; twice {
-			b.mistake(l.Pos, "another port", "", "listener on %s was already given on %s", l.Address(), refer(l.Pos, first))
-			continue
+		for _, first := range seen {
+			same := own.port == first.port && strings.EqualFold(own.host, first.host) && own.families == first.families
+			switch {
+			case same:
+				b.mistake(l.Pos, "another port", "", "listener on %s was already given on %s", l.Address(), refer(l.Pos, first.pos))
+			case own.takes(first) || first.takes(own):
+				b.mistake(l.Pos, "another port", "", "listener on %s and that on %s, given on %s, cannot have the same port: one of them is for all addresses",
+					l.Address(), first.address, refer(l.Pos, first.pos))
+			default:
+				continue
+			}
+			break
 		}
-		seen[key] = l.Pos
+		seen = append(seen, own)
 	}
+}
+
+// A binding is what a listener takes of the host's ports.
+type binding struct {
+	pos      Position
+	address  string
+	host     string
+	all      bool    // all addresses of the families
+	families [2]bool // IPv4, IPv6
+	port     int     // 0: any that is free, or not known
+}
+
+func bindingOf(l *Listener) binding {
+	own := binding{pos: l.Pos, address: l.Address(), host: l.Host}
+	own.port, _ = net.LookupPort("tcp", dialPort(l.Port))
+	if l.Host == "localhost" && l.Family != "IPv6" {
+		own.host = "127.0.0.1" // which net.Listen prefers
+	}
+	ip, err := netip.ParseAddr(own.host)
+	own.all = own.host == "" || err == nil && ip.IsUnspecified()
+	switch {
+	case err == nil:
+		own.families = [2]bool{ip.Is4(), ip.Is6()}
+	case l.Family != "":
+		own.families = [2]bool{l.Family == "IPv4", l.Family == "IPv6"}
+	default: // all of them, or a name: it may have either
+		own.families = [2]bool{true, true}
+	}
+	return own
+}
+
+// takes reports whether b, which is for all addresses, takes that of c.
+func (b binding) takes(c binding) bool {
+	if !b.all || b.port != c.port {
+		return false
+	}
+	// A name that may have either takes one of them.
+	for i, is := range c.families {
+		if is && !b.families[i] && !c.all {
+			return false
+		}
+	}
+	return b.families[0] && c.families[0] || b.families[1] && c.families[1]
 }
 
 // checkConnectAddresses reports connectors that cannot be told apart. Several

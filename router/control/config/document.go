@@ -10,6 +10,7 @@ type section struct {
 	name  string
 	pos   Position
 	attrs []attr
+	none  bool // an empty list of such entities: there is only the name
 }
 
 // attr is one name with its value, as written.

@@ -43,11 +43,14 @@ func checkSection(s section, r *reporter) *entity {
 		r.mistake(s.pos, "one of "+strings.Join(known, ", "), schema.Nearest(s.name, known), "unknown section %s", quoted(s.name))
 		return nil
 	}
+	if s.none {
+		return nil
+	}
 	ent := &entity{schema: e, pos: s.pos, given: map[string]*given{}}
 	checkAttributes(ent, e, s.attrs, r)
 	switch e.Support {
 	case schema.Later:
-		r.warn(s.pos, "%s is not supported yet: it has no effect", e.FileName())
+		r.noEffect(s.pos, e.FileName(), policyMeaning(ent))
 	case schema.Never:
 		r.warn(s.pos, "%s has no effect. %s", e.FileName(), e.Doc)
 	}
@@ -94,7 +97,7 @@ func checkAttributes(ent *entity, e *schema.Entity, attrs []attr, r *reporter) {
 		g.bad = !g.parse(r)
 		ent.given[sa.Name] = g
 		if !g.bad {
-			g.warnNoEffect(r)
+			g.warnNoEffect(e.FileName(), r)
 		}
 	}
 	for _, a := range e.Attributes {
@@ -258,13 +261,13 @@ func reservedProperty(key string) bool {
 
 // warnNoEffect warns of an attribute that is set to something other than its
 // default but has no effect.
-func (g *given) warnNoEffect(r *reporter) {
+func (g *given) warnNoEffect(section string, r *reporter) {
 	if g.isDefault() {
 		return
 	}
 	switch g.attr.Support {
 	case schema.Later:
-		r.warn(g.pos, "%s is not supported yet: it has no effect", g.attr.Name)
+		r.noEffect(g.pos, section+"."+g.attr.Name, "")
 	case schema.Never:
 		r.warn(g.pos, "%s has no effect: %s", g.attr.Name, g.attr.Doc)
 	}

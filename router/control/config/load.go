@@ -30,8 +30,9 @@ var defaultConf string
 // defaultFile is the name of the embedded file in positions.
 const defaultFile = "default.conf"
 
-// Load reads the files. Mistakes come as Problems, in the order of files and
-// lines; with any of them the Config is nil. Warnings are in the Config.
+// Load reads the files. If there is any mistake, the Config is nil, and all
+// mistakes and warnings come as Problems, in the order of files and lines. If
+// there is none, Problems is nil, and warnings are in the Config.
 func Load(paths []string, opts Options) (*Config, Problems) {
 	r := new(reporter)
 	var sections []section
@@ -126,6 +127,9 @@ func parseText(file, text string, r *reporter) []section {
 		return parseJSON(src, r)
 	case ".yaml", ".yml":
 		return parseYAML(src, r)
+	case ".conf":
+	default:
+		r.warn(Position{File: file}, "the name ends in none of .conf, .yaml, .yml and .json: the file is read as .conf")
 	}
 	return parseConf(src, r)
 }
@@ -142,11 +146,12 @@ func assemble(sections []section, opts Options, r *reporter) (*Config, Problems)
 	b.finish()
 	b.override(opts.Overrides)
 	b.checkTogether()
-	b.sort(r.mistakes)
-	b.sort(r.warnings)
 	if len(r.mistakes) > 0 {
-		return nil, r.mistakes
+		all := append(r.mistakes, r.warnings...)
+		b.sort(all)
+		return nil, all
 	}
+	b.sort(r.warnings)
 	b.config.Warnings = r.warnings
 	return b.config, nil
 }

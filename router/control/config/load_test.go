@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,10 +31,16 @@ func load(t *testing.T, file, text string) *Config {
 // mistakesOf returns the mistakes of a text as text.
 func mistakesOf(file, text string) string {
 	_, problems := LoadText(file, text, Options{})
-	if len(problems) == 0 {
-		return ""
+	return slices.DeleteFunc(problems, func(p Problem) bool { return p.Warning }).Error()
+}
+
+// warningsOf returns the warnings of a text as text.
+func warningsOf(file, text string) string {
+	c, problems := LoadText(file, text, Options{})
+	if c != nil {
+		problems = c.Warnings
 	}
-	return problems.Error()
+	return slices.DeleteFunc(problems, func(p Problem) bool { return !p.Warning }).Error()
 }
 
 // The three syntaxes say the same.
@@ -452,6 +459,141 @@ func TestClientAuth(t *testing.T) {
 	} {
 		if got := test.l.ClientAuth(); got != test.want {
 			t.Errorf("%+v: %v, want %v", test.l, got, test.want)
+		}
+	}
+}
+
+// Warnings come with mistakes, in the order of the lines.
+func TestWarningsBesideMistakes(t *testing.T) {
+	_, problems := LoadText("x.conf", "listener {\n}\nvhost {\nhostname: h\n}\nrouter {\nmode: x\n}\nlinkRoute {\nprefix: a\ndirection: in\n}\n", Options{})
+	var lines []string
+	for _, p := range problems {
+		lines = append(lines, fmt.Sprint(p.Pos.Line, p.Warning))
+	}
+	if got := strings.Join(lines, " "); got != "1 true 3 true 7 false 9 true" || problems.Mistakes() != 1 {
+		t.Errorf("%s\n%v", got, problems)
+	}
+}
+
+// What has no effect although security depends on it says so, and is summed up.
+func TestNoEffectSaysWhatItMeans(t *testing.T) {
+	for text, want := range map[string]string{
+		"policy {\nenableVhostPolicy: yes\n}":                            "x.conf:1:1: warning: policy is not supported yet: access is NOT restricted, and limits are NOT enforced",
+		"policy {\nmaxConnections: 5\n}":                                 "policy is not supported yet: limits are NOT enforced",
+		"vhost {\nhostname: h\nmaxConnections: 5\n}":                     "who may connect and what they may do is NOT restricted",
+		"authServicePlugin {\nname: x\nhost: h\nport: 5671\n}":           "it authenticates NOBODY",
+		"listener {\nhost: ::1\nsaslPlugin: x\n}":                        "x.conf:3:1: warning: saslPlugin is not supported yet: it authenticates NOBODY",
+		"listener {\nhost: ::1\nsaslPlugin: x\nauthenticatePeer: yes\n}": "NOBODY CAN CONNECT",
+		"listener {\nhost: ::1\npolicyVhost: x\n}":                       "access is NOT restricted",
+		"linkRoute {\nprefix: x\ndirection: in\n}":                       "do not reach the container",
+		"autoLink {\naddress: x\ndirection: in\n}":                       "attaches no link",
+		"address {\nprefix: x\nwaypoint: yes\n}":                         "x.conf:3:1: warning: waypoint is not supported yet: messages go straight to receivers",
+	} {
+		if got := warningsOf("x.conf", text+"\n"); !strings.Contains(got, want) {
+			t.Errorf("%s: got %s", text, got)
+		}
+	}
+	c := load(t, "x.conf", "listener {\nhost: ::1\nsaslPlugin: x\n}\nlinkRoute {\nprefix: x\ndirection: in\n}\nlinkRoute {\nprefix: x\ndirection: out\n}\n")
+	if got, want := c.NoEffect(), "3 settings have no effect: saslPlugin of listener, linkRoute (2 times)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := load(t, "x.conf", "policy {\n}\n").NoEffect(); got != "1 setting has no effect: policy" {
+		t.Errorf("%q", got)
+	}
+	if got := Default("h").NoEffect(); got != "" {
+		t.Errorf("%q", got)
+	}
+	// The table names only what there is, and what is not supported yet.
+	for name := range consequences {
+		section, attribute, is := strings.Cut(name, ".")
+		e := schema.ByFileName(section)
+		switch {
+		case name == "policy.enforced":
+		case e == nil, is && e.Attribute(attribute) == nil:
+			t.Errorf("there is no %s", name)
+		case is && e.Attribute(attribute).Support != schema.Later, !is && e.Support != schema.Later:
+			t.Errorf("%s is supported", name)
+		}
+	}
+}
+
+func TestAddressesThatAreNone(t *testing.T) {
+	for host, bad := range map[string]bool{
+		"999.1.1.1": true, "1.2.3": true, "1234": true, "1.2.3.4.5": true, "127.0.0.1": false, "1.example": false, "localhost": false,
+	} {
+		for _, text := range []string{"listener {\nallowInsecure: yes\nhost: %s\n}\n", "connector {\nhost: %s\n}\n", "listener {\nhost: ::1\nfailoverUrls: amqp://%s:5672\n}\n"} {
+			got := mistakesOf("x.conf", fmt.Sprintf(text, host))
+			if strings.Contains(got, "is no IP address") != bad {
+				t.Errorf(text+"%s", host, got)
+			}
+		}
+	}
+}
+
+// A listener for all addresses leaves nothing of its port to others.
+func TestListenersThatOverlap(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		bad  bool
+	}{
+		{"host: 0.0.0.0", "host: 127.0.0.1", true},
+		{"host: 127.0.0.1", "host: 0.0.0.0", true},
+		{"host: \"\"", "host: 127.0.0.1", true},
+		{"host: \"\"", "host: ::1", true},
+		{"host: \"\"", "host: 0.0.0.0", true},
+		{"host: \"\"", "host: router.example.com", true},
+		{"host: ::", "host: ::1", true},
+		{"host: ::", "host: 0.0.0.0", false},
+		{"host: ::", "host: 127.0.0.1", false},
+		{"host: 0.0.0.0", "host: ::1", false},
+		{"host: 0.0.0.0", "host: localhost", true},
+		{"host: 0.0.0.0", "host: router.example.com", false},
+		{"host: 127.0.0.1", "host: localhost", true},
+		{"host: 127.0.0.1", "host: 127.0.0.2", false},
+		{"host: \"\"\nsocketAddressFamily: IPv4", "host: ::1", false},
+		{"host: \"\"\nsocketAddressFamily: IPv4", "host: \"\"\nsocketAddressFamily: IPv6", false},
+		{"host: 0.0.0.0", "host: 127.0.0.1\nport: 5673", false},
+		{"host: 0.0.0.0\nport: 0", "host: 127.0.0.1\nport: 0", false},
+		{"host: 0.0.0.0\nport: amqp", "host: 127.0.0.1\nport: 5672", true},
+	} {
+		got := mistakesOf("x.conf", "listener {\n"+test.a+"\n}\nlistener {\n"+test.b+"\n}\n")
+		if (got != "") != test.bad {
+			t.Errorf("%s\n%s\ngot %s", test.a, test.b, got)
+		}
+	}
+}
+
+// A section of which there is none is still named rightly.
+func TestEmptyLists(t *testing.T) {
+	for file, text := range map[string]string{"x.json": `{"lisener": [], "address": []}`, "x.yaml": "lisener: []\naddress: []\n"} {
+		if got := mistakesOf(file, text); !strings.Contains(got, "did you mean listener?") || strings.Contains(got, "address") {
+			t.Errorf("%s: %s", file, got)
+		}
+	}
+}
+
+func TestAttributesThatTheDistributionMakesMeaningless(t *testing.T) {
+	for text, warned := range map[string]bool{
+		"distribution: multicast\nmulticastPatienceSeconds: 3":  false,
+		"distribution: closest\nmulticastPatienceSeconds: 3":    true,
+		"multicastPatienceSeconds: 3":                           true,
+		"multicastPatienceSeconds: 0":                           false,
+		"distribution: multicast\nredeliver: yes":               true,
+		"distribution: multicast\nredeliver: no":                false,
+		"distribution: unavailable\nunsettledTimeoutSeconds: 3": true,
+		"distribution: balanced\nredeliver: yes":                false,
+	} {
+		got := warningsOf("x.conf", "listener {\nhost: ::1\n}\naddress {\nprefix: a\n"+text+"\n}\n")
+		if strings.Contains(got, "has no effect: ") != warned {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
+func TestOtherEndings(t *testing.T) {
+	for file, warned := range map[string]bool{"a.conf": false, "a.yml": false, "a.yaml": false, "a.json": false, "a.CONF": false, "a.cfg": true, "a": true} {
+		if got := warningsOf(file, "# nothing\n"); strings.Contains(got, file+": warning: the name ends in none of") != warned {
+			t.Errorf("%s: %s", file, got)
 		}
 	}
 }

@@ -12,11 +12,23 @@ type Problem struct {
 	Text       string   `json:"text"`                 // what was found, in one sentence
 	Expected   string   `json:"expected,omitempty"`   // what would be right
 	Suggestion string   `json:"suggestion,omitempty"` // the nearest valid name
+	NoEffect   string   `json:"no_effect,omitempty"`  // what does nothing although it was meant to
 }
 
 // Problems is a list of problems. As an error it is not nil when there are
-// mistakes; see [Problems.Err].
+// any; see [Problems.Err].
 type Problems []Problem
+
+// Mistakes returns how many of the problems are mistakes, not warnings.
+func (ps Problems) Mistakes() int {
+	n := 0
+	for _, p := range ps {
+		if !p.Warning {
+			n++
+		}
+	}
+	return n
+}
 
 // String returns file:line:column.
 func (p Position) String() string {

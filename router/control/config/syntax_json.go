@@ -63,6 +63,9 @@ func namedSections(to []section, name string, pos Position, v value, r *reporter
 	case nullValue:
 		return append(to, section{name: name, pos: pos})
 	case listValue:
+		if len(v.items) == 0 {
+			return append(to, section{name: name, pos: pos, none: true})
+		}
 		for _, item := range v.items {
 			switch item.kind {
 			case mapValue:

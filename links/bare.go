@@ -1,6 +1,8 @@
 package links
 
 import (
+	"time"
+
 	"sluice/amqp/messaging"
 	"sluice/amqp/transport"
 	"sluice/buffers"
@@ -65,7 +67,7 @@ func (r *Receiver) pullBare(f *waitingFrame) {
 // Delivery makes a Delivery of b, which then owns its bytes.
 func (b Bare) Delivery() *Delivery {
 	d := newDelivery(b.From, 0)
-	d.format, d.Arrived = b.Format, b.From.Conn().Now
+	d.format, d.Arrived = b.Format, time.Now().UnixNano()
 	d.whole, d.pre = true, true
 	d.settled.Store(true)
 	d.Content.SetWhole(b.Payload)

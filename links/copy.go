@@ -29,6 +29,7 @@ type Copy struct {
 	multi   bool // one of several copies
 	solo    bool // the only reader of a message in one piece, which need not be counted
 	early   bool // the receiver settled before all was sent
+	told    bool // the sender has been told an outcome that is not settled yet
 }
 
 const (
@@ -80,7 +81,12 @@ func (c *Copy) Disposed(p *transport.Disposition) bool {
 			return false
 		}
 		if c.d.from != nil && c.d.from.mode == amqp.ReceiverSettleSecond && !c.multi && !c.d.Settled() {
-			// The sender wants to settle second: it sees the outcome first.
+			// The sender wants to settle second: it sees the outcome first, and
+			// once, however often the receiver says it.
+			if c.told {
+				return false
+			}
+			c.told = true
 			c.d.Resolve(c.to.Conn(), false, state.Clone())
 			return false
 		}
@@ -178,8 +184,11 @@ func (c *Copy) detach(keep bool) {
 // incoming link.
 func (c *Copy) unsent() {
 	d := c.d
-	if c.multi && d.unsent.Add(-1) != 0 {
-		return
+	if c.multi {
+		if d.unsent.Add(-1) != 0 {
+			return
+		}
+		d.Waiter.Spread(d.spread, c.to.Conn())
 	}
 	n := int64(0)
 	if d.pre {

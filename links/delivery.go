@@ -58,6 +58,7 @@ type Delivery struct {
 	// given is set, by whoever alone has the delivery then.
 	counted atomic.Int64
 	given   bool
+	spread  int64 // bytes that the address counts until the last of several copies has left
 
 	refs   atomic.Int32 // see release
 	unsent atomic.Int32 // copies that have not been written completely
@@ -77,6 +78,8 @@ type Waiter interface {
 	Grew(d *Delivery, n int64, by *transport.Conn)
 	// Withdraw gives up d if it still waits.
 	Withdraw(d *Delivery, by *transport.Conn)
+	// Spread tells that the last copy of d, which went to several, has left.
+	Spread(bytes int64, by *transport.Conn)
 }
 
 var deliveryPool = sync.Pool{New: func() any { return new(Delivery) }}
@@ -103,7 +106,7 @@ func (d *Delivery) Release() {
 	}
 	d.Content.Discard()
 	if n := d.due(); n != 0 {
-		d.from.bytes.Add(-n)
+		d.from.passed(nil, 0, n)
 	}
 	d.reset()
 	deliveryPool.Put(d)
@@ -267,6 +270,7 @@ func (d *Delivery) BindOne(s *Sender, by *transport.Conn, keep bool) *Copy {
 func (d *Delivery) BindAll(to []*Sender, by *transport.Conn, copies []*Copy) []*Copy {
 	d.retain(int32(len(to)) - 1)
 	d.unsent.Store(int32(len(to)))
+	d.spread = d.Content.Size()
 	d.Content.Attach(int32(len(to)))
 	d.mu.Lock()
 	d.tally.left = len(to)

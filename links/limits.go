@@ -20,6 +20,11 @@ type Limits struct {
 	StripIn, StripOut bool
 }
 
+// maxUnsent is the most messages that may be bound to an outgoing link and not
+// written: messages cost memory even if they have few bytes or none. Half of it
+// is the low mark.
+const maxUnsent = 4096
+
 // maxEnvelope is the most bytes of a message that are looked at for the
 // sections in front of its body, which must be complete before it is forwarded.
 const maxEnvelope = 64 << 10

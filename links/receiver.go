@@ -60,6 +60,7 @@ type Receiver struct {
 	current  *Delivery // between its first and last frame
 	arrived  int64     // bytes of current
 	envelope bool      // current waits for the end of its envelope
+	nextLook int64     // bytes at which the envelope is looked at again
 	multi    bool      // current has several frames
 	discard  bool      // the rest of current is not wanted
 	batch    []Arrival
@@ -160,9 +161,12 @@ func (r *Receiver) Transfer(t *frames.Transfer, payload buffers.Slice) error {
 		first:   first,
 		payload: payload,
 	}
-	if r.Held() || len(r.backlog) > 0 {
+	if r.Held() || len(r.backlog) > 0 || first && r.heavy() {
 		f.payload = f.payload.Compact()
 		r.waiting += int64(f.payload.Len())
+		if len(r.backlog) == 0 {
+			r.ep.SetBacklog(true)
+		}
 		r.backlog = append(r.backlog, f)
 		return nil
 	}
@@ -180,6 +184,18 @@ func (r *Receiver) SettledWaiting(first, last amqp.DeliveryNumber) {
 
 // Held tells whether the link does not pull frames now.
 func (r *Receiver) Held() bool { return r.holds > 0 || r.unbound }
+
+// heavy tells whether so many bytes of the link are under way that it begins no
+// other message, and if so has the link told when they become fewer. Credit
+// normally keeps a link from this; a sender whose messages have grown gets here
+// with credit from before. A message that has begun is never stopped by it.
+func (r *Receiver) heavy() bool {
+	if r.bytes.Load()+r.newBytes < r.limits.LinkBytes {
+		return false
+	}
+	r.wants.Store(true)
+	return r.bytes.Load()+r.newBytes >= r.limits.LinkBytes
+}
 
 // pull takes a frame out of stage one and into its message.
 func (r *Receiver) pull(f *waitingFrame) error {
@@ -247,6 +263,7 @@ func (r *Receiver) begin(f *waitingFrame) error {
 	d.format = f.format
 	d.Arrived = r.Conn().Now
 	r.current, r.arrived, r.envelope, r.discard = d, 0, true, false
+	r.nextLook = 0
 	r.multi = f.more || f.aborted
 	r.newOpen++
 	r.Counters.Deliveries++
@@ -375,8 +392,14 @@ func (r *Receiver) oversize(d *Delivery) error {
 // submit looks at the envelope of the current delivery and hands it over to be
 // forwarded, if the envelope is there.
 func (r *Receiver) submit(d *Delivery, more bool) {
+	if more && r.arrived < r.nextLook {
+		return
+	}
 	ready, refusal := d.open(&r.limits, r.forward.NeedsTo(), more)
 	if !ready {
+		// Looking again at twice the size keeps the cost linear, in however
+		// many pieces an envelope comes.
+		r.nextLook = min(2*r.arrived, maxEnvelope)
 		return
 	}
 	r.envelope = false
@@ -442,6 +465,9 @@ func (r *Receiver) HandlePost(p *transport.Post) {
 		r.unbound = false
 		r.resume()
 	case postCredit, postGate:
+		if len(r.backlog) > 0 {
+			r.resume()
+		}
 		if !r.gone {
 			r.grant()
 		}
@@ -459,6 +485,9 @@ func (r *Receiver) resume() {
 	}
 	r.endHold()
 	for len(r.backlog) > 0 && !r.Held() && !r.gone {
+		if r.backlog[0].first && r.heavy() {
+			break
+		}
 		f := r.backlog[0]
 		r.backlog[0] = waitingFrame{}
 		r.backlog = r.backlog[1:]
@@ -470,6 +499,7 @@ func (r *Receiver) resume() {
 	}
 	if len(r.backlog) == 0 {
 		r.backlog = nil
+		r.ep.SetBacklog(false)
 	}
 	r.EndBatch()
 }
@@ -503,6 +533,7 @@ func (r *Receiver) Gone(closed bool) {
 	// Deliveries that waited in stage one and had not begun cannot be told
 	// anything any more; the sender knows that they were not settled.
 	r.backlog, r.waiting = nil, 0
+	r.ep.SetBacklog(false)
 	r.holds, r.unbound = 0, false
 	if r.current != nil {
 		if r.discard {

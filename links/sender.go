@@ -75,6 +75,8 @@ type Sender struct {
 
 	budget    buffers.Budget // stage three
 	concluded atomic.Uint32  // copies that have an outcome, for load balancing
+	unsent    atomic.Int32   // messages bound and not begun
+	begun     int32          // of those, begun and not counted down yet
 
 	mu      sync.Mutex  // a leaf lock; guards the fields below
 	queue   []Item      // bound and not yet taken
@@ -131,16 +133,36 @@ func (s *Sender) Begin() { s.source.AddDestination(s, s.Conn()) }
 // Over tells whether the link is at its high mark, and if so has the address
 // told when it is below the low mark again.
 func (s *Sender) Over() bool {
-	if !s.budget.Over() {
+	if !s.budget.Over() && s.unsent.Load() < maxUnsent {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.budget.Over() {
+	if !s.budget.Over() && s.unsent.Load() < maxUnsent {
 		return false
 	}
 	s.starved = true
 	return true
+}
+
+// countDown counts messages that have been begun; half way down the address is
+// told, if it waits for that.
+func (s *Sender) countDown(n int32) {
+	if n == 0 {
+		return
+	}
+	if after := s.unsent.Add(-n); after > maxUnsent/2 || after+n <= maxUnsent/2 {
+		return
+	}
+	s.mu.Lock()
+	starved := s.starved && !s.budget.Over()
+	if starved {
+		s.starved = false
+	}
+	s.mu.Unlock()
+	if starved && !s.gone {
+		s.source.Resupply(s, s.Conn())
+	}
 }
 
 // slowAbove is the number of outgoing bytes from which on new messages probably
@@ -212,6 +234,7 @@ func (s *Sender) Written(n int64) { s.credit(n) }
 // Enqueue takes what have been bound to the link. It may be called from
 // any connection; the address's lock keeps the order.
 func (s *Sender) Enqueue(items []Item, by *transport.Conn) {
+	s.unsent.Add(int32(len(items)))
 	s.mu.Lock()
 	s.queue = append(s.queue, items...)
 	s.mu.Unlock()
@@ -254,7 +277,9 @@ func (s *Sender) Flow(f *frames.Flow) error {
 	if f.HasDeliveryCount {
 		from = f.DeliveryCount
 	}
-	s.limit = from + amqp.SequenceNo(f.LinkCredit)
+	// Serial numbers reach half way round (RFC 1982); more credit than that
+	// is as good as that much.
+	s.limit = from + amqp.SequenceNo(min(f.LinkCredit, 1<<31-1))
 	if s.limit.Less(s.deliveryCount) {
 		s.limit = s.deliveryCount
 	}
@@ -284,6 +309,7 @@ func (s *Sender) unbind() {
 	for _, it := range excess {
 		s.release(it)
 	}
+	s.unsent.Add(-int32(len(excess)))
 	s.source.Return(s, s.Conn(), excess)
 }
 

@@ -92,6 +92,7 @@ func (s *Sender) pop() (it Item, ok bool) {
 		it = s.taken[s.next]
 		s.taken[s.next] = Item{}
 		s.next++
+		s.begun++
 		if it.C == nil || s.usable(it.C) {
 			return it, true
 		}
@@ -236,7 +237,12 @@ func (s *Sender) complete(c *Copy) {
 	s.current = nil
 	c.sent = true
 	c.detach(false)
-	if !c.multi || d.unsent.Add(-1) == 0 {
+	last := !c.multi
+	if c.multi && d.unsent.Add(-1) == 0 {
+		last = true
+		d.Waiter.Spread(d.spread, s.Conn())
+	}
+	if last {
 		n := int64(0)
 		if d.pre {
 			n = 1
@@ -321,6 +327,10 @@ func (s *Sender) pass(r *Receiver, n, bytes int64) {
 }
 
 func (s *Sender) flushPassed() {
+	if n := s.begun; n != 0 {
+		s.begun = 0
+		s.countDown(n)
+	}
 	if r := s.passFrom; r != nil {
 		r.passed(s.Conn(), s.passN, s.passBytes)
 		s.passFrom, s.passN, s.passBytes = nil, 0, 0

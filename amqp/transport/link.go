@@ -88,6 +88,19 @@ func (e *Endpoint) Handle() amqp.LocalHandle { return e.localHandle }
 // FirstTransfer tells whether the transfer being handled begins a delivery.
 func (e *Endpoint) FirstTransfer() bool { return e.first }
 
+// SetBacklog notes whether the link has frames in stage one.
+func (e *Endpoint) SetBacklog(has bool) {
+	s := e.session
+	if !has {
+		delete(s.backlogged, e)
+		return
+	}
+	if s.backlogged == nil {
+		s.backlogged = make(map[*Endpoint]struct{})
+	}
+	s.backlogged[e] = struct{}{}
+}
+
 // Attached tells whether the link is still there.
 func (e *Endpoint) Attached() bool { return e.link != nil }
 

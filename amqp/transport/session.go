@@ -39,6 +39,8 @@ type Session struct {
 	settled      []pendingDisposition
 	listedReady  bool // in conn.ready
 
+	backlogged map[*Endpoint]struct{} // links with frames in stage one
+
 	// What a disposition says, for the methods that apply it to each delivery;
 	// they are bound once so that a disposition allocates nothing.
 	disposed               Disposition

@@ -75,11 +75,9 @@ func (s *Session) handleDisposition(f *frames.Disposition) error {
 		t = &s.sent
 	}
 	if f.Role == amqp.RoleSender && f.Settled && s.waiting > 0 {
-		for _, e := range s.byHandle {
-			if e != nil {
-				if w, ok := e.link.(Waiting); ok {
-					w.SettledWaiting(f.First, f.Last)
-				}
+		for e := range s.backlogged {
+			if w, ok := e.link.(Waiting); ok {
+				w.SettledWaiting(f.First, f.Last)
 			}
 		}
 	}

@@ -70,6 +70,9 @@ type Address struct {
 
 	retained atomic.Int64 // bytes kept for another attempt
 
+	// Multicast messages of which a copy has not left.
+	spread, spreadBytes atomic.Int64
+
 	gate atomic.Uint32
 
 	Stats Stats
@@ -105,7 +108,7 @@ func (a *Address) View() View {
 	defer a.mu.Unlock()
 	return View{
 		Key: a.Key, Distribution: a.Distribution, Destinations: len(a.dests), Senders: len(a.sources),
-		Waiting: a.count + a.backlog, WaitingBytes: a.bytes, Retained: a.retained.Load(), Gate: a.Gate(),
+		Waiting: a.count + a.backlog, WaitingBytes: a.bytes + a.spreadBytes.Load(), Retained: a.retained.Load(), Gate: a.Gate(),
 	}
 }
 
@@ -347,15 +350,16 @@ func (a *Address) useless(d *links.Delivery, by *transport.Conn) bool {
 
 // watermark opens and closes the gate with hysteresis.
 func (a *Address) watermark(by *transport.Conn) {
+	bytes, count := a.bytes+a.spreadBytes.Load(), a.count+int(a.spread.Load())
 	switch {
 	case len(a.dests) == 0:
-	case a.full && a.bytes <= a.LowBytes && a.count <= a.LowCount:
+	case a.full && bytes <= a.LowBytes && count <= a.LowCount:
 		a.full = false
 		a.gate.Store(uint32(links.GateOpen))
 		for r := range a.sources {
 			r.GateChanged(by)
 		}
-	case !a.full && (a.bytes >= a.HighBytes || a.count >= a.HighCount):
+	case !a.full && (bytes >= a.HighBytes || count >= a.HighCount):
 		a.full = true
 		a.Stats.GateClosed.Add(1)
 		a.gate.Store(uint32(links.GateFull))

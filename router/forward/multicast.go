@@ -24,6 +24,9 @@ func (a *Address) copyToAll(d *links.Delivery, by *transport.Conn) {
 		d.Park()
 	}
 	a.copies = d.BindAll(a.dests, by, a.copies[:0])
+	a.spread.Add(1)
+	a.spreadBytes.Add(d.Size())
+	a.watermark(nil)
 	for i, c := range a.copies {
 		s := a.dests[i]
 		if s.Dest.Credit() > 0 && len(s.Dest.Backlog) == 0 {
@@ -90,4 +93,16 @@ func (a *Address) impatient(s *links.Sender, by *transport.Conn) {
 		a.Stats.DroppedSlow.Add(1)
 		s.Forget(c, messaging.Modified(true, false, nil))
 	}
+}
+
+// Spread implements links.Waiter: a message counts towards the marks until its
+// last copy has left.
+func (a *Address) Spread(bytes int64, by *transport.Conn) {
+	n, b := a.spread.Add(-1), a.spreadBytes.Add(-bytes)
+	if links.Gate(a.gate.Load()) != links.GateFull || b > a.LowBytes || n > int64(a.LowCount) {
+		return
+	}
+	a.mu.Lock()
+	a.watermark(by)
+	a.mu.Unlock()
 }

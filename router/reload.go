@@ -1,62 +1,91 @@
 package router
 
 import (
-	"reflect"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"sluice/router/control/config"
 )
 
 // Reload puts into force what of a new configuration can change while the
-// router runs: how addresses that come into use later are treated, and
-// certificates and users files. It returns what needs a restart.
-func (r *Router) Reload(c *config.Config) []string {
+// router runs: how addresses that come into use later are treated, the memory
+// limit, and the content of certificates and users files. It returns what has
+// changed by that, and what needs a restart. The log settings are not its
+// business.
+func (r *Router) Reload(c *config.Config) (applied, restart []string) {
+	if s := addressChanges(config.Changes(r.reloaded, c)); s != "" {
+		applied = append(applied, s)
+	}
+	if was, is := r.reloaded.Router.DefaultDistribution, c.Router.DefaultDistribution; was != is {
+		applied = append(applied, fmt.Sprintf("defaultDistribution is %s", is))
+	}
+	if was, is := r.reloaded.Router.MemoryLimit, c.Router.MemoryLimit; was != is {
+		applied = append(applied, "memoryLimit")
+	}
 	r.treatments.Store(newTreatments(c))
-	var restart []string
-	for name, p := range r.profiles {
-		if err := p.Reload(); err != nil {
-			restart = append(restart, "sslProfile "+name+" keeps its certificates: "+err.Error())
+	r.limit = c.Router.MemoryLimit
+	r.budgetMemory()
+	r.reloaded = c
+	for _, name := range slices.Sorted(maps.Keys(r.profiles)) {
+		switch changed, err := r.profiles[name].Reload(); {
+		case err != nil:
+			restart = append(restart, err.Error()+" (it keeps what it has)")
+		case changed:
+			applied = append(applied, "certificates of sslProfile "+name)
 		}
 	}
-	for name, u := range r.users {
-		if err := u.Reload(); err != nil {
-			restart = append(restart, "users file "+name+" stays as it was: "+err.Error())
+	for _, name := range slices.Sorted(maps.Keys(r.users)) {
+		switch changed, err := r.users[name].Reload(); {
+		case err != nil:
+			restart = append(restart, "users file "+name+": "+err.Error()+" (it stays as it was)")
+		case changed:
+			applied = append(applied, "users of "+name)
 		}
 	}
-	old := r.cfg
-	if !same(old.Router, c.Router) {
-		restart = append(restart, "the router entity has changed")
+	for _, change := range config.Changes(r.cfg, c) {
+		switch change.Section {
+		case "address", "log":
+			continue
+		case "router":
+			change.Attributes = slices.DeleteFunc(change.Attributes, func(name string) bool {
+				return name == "defaultDistribution" || name == "memoryLimit"
+			})
+			if len(change.Attributes) == 0 {
+				continue
+			}
+		}
+		restart = append(restart, change.String())
 	}
-	if !same(old.Listeners, c.Listeners) {
-		restart = append(restart, "listeners have changed")
-	}
-	if !same(old.Connectors, c.Connectors) {
-		restart = append(restart, "connectors have changed")
-	}
-	if !same(old.SSLProfiles, c.SSLProfiles) {
-		restart = append(restart, "sslProfiles have changed")
-	}
-	return restart
+	return applied, restart
 }
 
-// same compares entities without their places in files.
-func same(a, b any) bool {
-	return reflect.DeepEqual(withoutPlaces(reflect.ValueOf(a)), withoutPlaces(reflect.ValueOf(b)))
-}
-
-// withoutPlaces returns a copy of v, a struct or a slice of structs, with every
-// field Pos zero.
-func withoutPlaces(v reflect.Value) any {
-	if v.Kind() == reflect.Slice {
-		out := make([]any, v.Len())
-		for i := range out {
-			out[i] = withoutPlaces(v.Index(i))
+// addressChanges sums up the changes of addresses.
+func addressChanges(changes []config.Change) string {
+	var added, changed, removed int
+	for _, c := range changes {
+		switch {
+		case c.Section != "address":
+		case c.Added:
+			added++
+		case c.Attributes != nil:
+			changed++
+		default:
+			removed++
 		}
-		return out
 	}
-	c := reflect.New(v.Type()).Elem()
-	c.Set(v)
-	if p := c.FieldByName("Pos"); p.IsValid() {
-		p.SetZero()
+	var counts []string
+	for _, n := range []struct {
+		n    int
+		what string
+	}{{added, "added"}, {changed, "changed"}, {removed, "removed"}} {
+		if n.n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n.n, n.what))
+		}
 	}
-	return c.Interface()
+	if counts == nil {
+		return ""
+	}
+	return "addresses: " + strings.Join(counts, ", ")
 }

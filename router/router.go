@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -36,13 +37,15 @@ type Options struct {
 
 // A Router is a running message router.
 type Router struct {
-	cfg     *config.Config
+	cfg     *config.Config // that the router was made from
 	version string
 	logs    *logging.Logs
 	log     zerolog.Logger
 	shared  *admission.Router
 	started time.Time
 	limit   int64 // bytes of memory that the process may use; 0 if not known
+
+	reloaded *config.Config // the last one; belongs to Reload
 
 	profiles   map[string]*tlsprofile.Profile
 	users      map[string]*auth.Users
@@ -77,6 +80,7 @@ type treatments struct {
 func New(o Options) (*Router, error) {
 	r := &Router{
 		cfg:      o.Config,
+		reloaded: o.Config,
 		version:  o.Version,
 		logs:     o.Logs,
 		log:      o.Logs.Logger(logging.Router),
@@ -241,7 +245,23 @@ func listenError(cfg config.Listener, err error) error {
 	if errors.As(err, &op) {
 		err = op.Err
 	}
-	return fmt.Errorf("%v: cannot listen on %s: %w; is another process using the port?", cfg.Pos, cfg.Address(), err)
+	hint := ""
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		hint = "; is another process using the port?"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		hint = "; this host does not have that address"
+	case errors.Is(err, syscall.EACCES):
+		hint = "; ports below 1024 need a privilege (CAP_NET_BIND_SERVICE)"
+	}
+	if cfg.Pos.Line == 0 || cfg.Pos.Embedded() { // nobody wrote it into a file
+		if cfg.HTTP {
+			hint += "; --http HOST:PORT listens elsewhere, --http none nowhere"
+		} else {
+			hint += "; --listen HOST:PORT listens elsewhere"
+		}
+	}
+	return fmt.Errorf("%v: cannot listen on %s: %w%s", cfg.Pos, cfg.Address(), err, hint)
 }
 
 func (r *Router) addConnector(cfg config.Connector) {
@@ -299,7 +319,6 @@ func (r *Router) Run(ctx context.Context) error {
 		Str("version", r.version).Int("listeners", len(r.listeners)+len(r.http)).Msg("router ready")
 	<-ctx.Done()
 	r.ready.Store(false)
-	logging.Notice(&r.log).Msg("shutting down")
 	r.shutdown(stopAccepting)
 	stop()
 	wg.Wait()

@@ -77,8 +77,13 @@ func (r *Router) sweep(ctx context.Context) {
 
 // warnStuck names a receiver that did not settle in time.
 func (r *Router) warnStuck(s *links.Sender, n int) {
-	c := s.Conn()
-	r.log.Warn().Str("container", c.Remote().ContainerID).Str("link", s.Endpoint().Name()).
+	e := r.log.Warn()
+	for _, c := range r.connections() {
+		if c.driver.Conn() == s.Conn() {
+			e = c.log.Warn().Str("user", c.handler.User)
+		}
+	}
+	e.Str("container", s.Conn().Remote().ContainerID).Str("link", s.Endpoint().Name()).
 		Str("address", s.Info().Address).Int("deliveries", n).
 		Msg("the receiver has not settled deliveries in time; their senders were told modified, delivery-failed")
 }

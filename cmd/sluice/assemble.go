@@ -12,9 +12,9 @@ import (
 type process interface {
 	// Run blocks until ctx is done and the router has shut down in order.
 	Run(ctx context.Context) error
-	// Reload puts a new configuration in force and says what of it needs a
-	// restart.
-	Reload(*config.Config) []string
+	// Reload puts a new configuration in force and says what has changed by
+	// that, and what needs a restart.
+	Reload(*config.Config) (applied, restart []string)
 }
 
 // assemble makes a router. Tests of signals replace it.

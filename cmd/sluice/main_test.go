@@ -123,9 +123,9 @@ func (f *fakeRouter) Run(ctx context.Context) error {
 	return <-f.end
 }
 
-func (f *fakeRouter) Reload(c *config.Config) []string {
+func (f *fakeRouter) Reload(c *config.Config) (applied, restart []string) {
 	f.reloads <- c
-	return []string{"the colour"}
+	return []string{"the taste"}, []string{"the colour"}
 }
 
 // syncBuffer is a buffer that may be read while it is written.

@@ -86,7 +86,7 @@ func run(c *cli.Context) error {
 	defer signal.Stop(signals)
 	done := make(chan error, 1)
 	go func() { done <- router.Run(ctx) }()
-	stopping := false
+	stopping, current := false, cfg
 	for {
 		select {
 		case err := <-done:
@@ -94,12 +94,12 @@ func run(c *cli.Context) error {
 		case s := <-signals:
 			switch {
 			case s == syscall.SIGHUP:
-				reload(files, cfg.Router.ID, overrides, router, logs)
+				current = reload(files, current, overrides, router, logs)
 			case stopping:
 				log.Warn().Stringer("signal", s).Msg("second signal: ending at once")
 				return quietly(128 + int(s.(syscall.Signal)))
 			default:
-				log.Info().Stringer("signal", s).Dur("deadline", cfg.Router.ShutdownTimeout).Msg("shutting down")
+				logging.Notice(&log).Stringer("signal", s).Stringer("deadline", cfg.Router.ShutdownTimeout).Msg("shutting down")
 				stopping = true
 				stop()
 			}
@@ -107,11 +107,11 @@ func run(c *cli.Context) error {
 	}
 }
 
-// reload loads the configuration again. With a mistake in it everything stays
-// as it is.
-func reload(files []string, id string, overrides config.Overrides, router process, logs *logging.Logs) {
+// reload loads the configuration again, and returns what is in force then. With
+// a mistake in it everything stays as it is.
+func reload(files []string, old *config.Config, overrides config.Overrides, router process, logs *logging.Logs) *config.Config {
 	log := logs.Logger(logging.Router)
-	cfg, problems := loadConfig(files, id, overrides)
+	cfg, problems := loadConfig(files, old.Router.ID, overrides)
 	if len(problems) > 0 {
 		for _, p := range problems {
 			if p.Warning {
@@ -121,18 +121,31 @@ func reload(files []string, id string, overrides config.Overrides, router proces
 			}
 		}
 		log.Error().Int("mistakes", problems.Mistakes()).Msg("configuration not reloaded: the old one stays in force")
-		return
+		return old
 	}
 	warnAbout(&log, cfg)
 	limitMemory(&log, cfg)
 	if err := logs.Apply(cfg.LogSettings()); err != nil {
 		log.Error().Err(err).Msg("log settings not reloaded")
 	}
-	for _, unchanged := range router.Reload(cfg) {
+	applied, restart := router.Reload(cfg)
+	for _, c := range config.Changes(old, cfg) {
+		if c.Section == "log" {
+			applied = append(applied, c.String())
+		}
+	}
+	for _, unchanged := range restart {
 		log.Warn().Msg("needs a restart: " + unchanged)
 	}
 	sumUp(&log, cfg)
-	logging.Notice(&log).Msg("configuration reloaded")
+	if applied == nil {
+		applied = []string{"nothing has changed"}
+		if restart != nil {
+			applied = []string{"nothing else has changed"}
+		}
+	}
+	logging.Notice(&log).Msg("configuration reloaded: " + strings.Join(applied, "; "))
+	return cfg
 }
 
 func warnAbout(log *zerolog.Logger, cfg *config.Config) {

@@ -69,7 +69,7 @@ func TestReloadForgetsPasswordsThatChanged(t *testing.T) {
 	u.Verify("a", "old")
 	u.Verify("a", "new") // remembered as wrong
 	write(t, path, "a:"+hash(t, "new"))
-	if err := u.Reload(); err != nil {
+	if changed, err := u.Reload(); err != nil || !changed {
 		t.Fatal(err)
 	}
 	if _, ok := u.Verify("a", "old"); ok {
@@ -79,7 +79,7 @@ func TestReloadForgetsPasswordsThatChanged(t *testing.T) {
 		t.Error("the new password does not work")
 	}
 	write(t, path, "a:x")
-	if err := u.Reload(); err == nil {
+	if _, err := u.Reload(); err == nil {
 		t.Error("a bad file was taken")
 	}
 	if _, ok := u.Verify("a", "new"); !ok {

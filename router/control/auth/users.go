@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"strings"
@@ -54,31 +55,35 @@ const maxUsersFile = 128 << 20
 func LoadUsers(path string) (*Users, error) {
 	u := &Users{path: path, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 	rand.Read(u.key[:]) // never fails
-	if err := u.Reload(); err != nil {
+	if _, err := u.Reload(); err != nil {
 		return nil, err
 	}
 	return u, nil
 }
 
-// Reload reads the file again. If it cannot be used the users stay as they are.
-func (u *Users) Reload() error {
+// Reload reads the file again, and reports whether users have changed. If it
+// cannot be used they stay as they are.
+func (u *Users) Reload() (changed bool, err error) {
 	info, err := os.Stat(u.path)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if info.Size() > maxUsersFile {
-		return fmt.Errorf("%s: longer than %d bytes", u.path, maxUsersFile)
+		return false, fmt.Errorf("%s: longer than %d bytes", u.path, maxUsersFile)
 	}
 	data, err := os.ReadFile(u.path)
 	if err != nil {
-		return err
+		return false, err
 	}
 	users, err := parseUsers(u.path, string(data))
 	if err != nil {
-		return err
+		return false, err
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	changed = !maps.EqualFunc(u.users, users, func(was, now *user) bool {
+		return string(was.hash) == string(now.hash) && was.secret == now.secret
+	})
 	for name, now := range users {
 		if was := u.users[name]; was != nil && string(was.hash) == string(now.hash) {
 			now.right, now.wrong = was.right, was.wrong
@@ -95,7 +100,7 @@ func (u *Users) Reload() error {
 			}
 		}
 	}
-	return nil
+	return changed, nil
 }
 
 func parseUsers(path, text string) (map[string]*user, error) {

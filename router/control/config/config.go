@@ -32,6 +32,10 @@ type Position struct {
 	Column int    `json:"column,omitempty"`
 }
 
+// Embedded reports whether the place is in the default configuration, which is
+// in no file.
+func (p Position) Embedded() bool { return p.File == defaultFile }
+
 // Mode is the mode of a router.
 type Mode string
 

@@ -27,8 +27,8 @@ const maxFileSize = 4 << 20
 //go:embed default.conf
 var defaultConf string
 
-// defaultFile is the name of the embedded file in positions.
-const defaultFile = "default.conf"
+// defaultFile stands for the embedded file in positions.
+const defaultFile = "the default configuration"
 
 // Load reads the files. If there is any mistake, the Config is nil, and all
 // mistakes and warnings come as Problems, in the order of files and lines. If

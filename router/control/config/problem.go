@@ -35,7 +35,7 @@ func (p Position) String() string {
 	switch {
 	case p.File == "":
 		return "configuration"
-	case p.Line == 0:
+	case p.Line == 0, p.Embedded(): // nobody can look there
 		return p.File
 	case p.Column == 0:
 		return fmt.Sprintf("%s:%d", p.File, p.Line)

@@ -1,6 +1,7 @@
 package logging
 
 import (
+	"context"
 	"runtime"
 	"strconv"
 	"strings"
@@ -39,7 +40,27 @@ func (g *gate) Run(e *zerolog.Event, _ zerolog.Level, _ string) {
 }
 
 // Write implements io.Writer for zerolog: one call is one line.
-func (g *gate) Write(line []byte) (int, error) { return g.sink.Load().Write(line) }
+func (g *gate) Write(line []byte) (int, error) {
+	g.sink.Load().add(line, false)
+	return len(line), nil
+}
+
+// WriteLevel implements zerolog.LevelWriter. After a critical line the process
+// is about to end, so that it waits until the line is written.
+func (g *gate) WriteLevel(level zerolog.Level, line []byte) (int, error) {
+	if levelOf(level) != CriticalLevel {
+		return g.Write(line)
+	}
+	s := g.sink.Load()
+	s.add(line, true)
+	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+	defer cancel()
+	s.flush(ctx)
+	return len(line), nil
+}
+
+// logger returns a logger of the module.
+func (g *gate) logger() zerolog.Logger { return zerolog.New(g).Sample(g).Hook(g) }
 
 // caller returns the place outside of zerolog and this file that logs. The
 // number of frames between differs with the method used to end the message.

@@ -2,6 +2,7 @@ package logging
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -39,9 +40,24 @@ func TestParseEnable(t *testing.T) {
 // at is the time of all lines in these tests.
 var at = time.Date(2026, 5, 6, 7, 8, 9, 123456000, time.FixedZone("", 2*3600))
 
-func newTest(format Format) (*Logs, *bytes.Buffer) {
-	out := new(bytes.Buffer)
-	return New(Options{Format: format, Stderr: out, Stdout: io.Discard, Now: func() time.Time { return at }}), out
+// output is what a log has written when it is asked for it.
+type output struct {
+	logs *Logs
+	buf  bytes.Buffer
+}
+
+func (o *output) String() string {
+	o.logs.mu.Lock()
+	stderr := o.logs.sinks["stderr"]
+	o.logs.mu.Unlock()
+	stderr.flush(context.Background())
+	return o.buf.String()
+}
+
+func newTest(format Format) (*Logs, *output) {
+	out := new(output)
+	out.logs = New(Options{Format: format, Stderr: &out.buf, Stdout: io.Discard, Now: func() time.Time { return at }})
+	return out.logs, out
 }
 
 func TestConsoleLines(t *testing.T) {
@@ -67,7 +83,7 @@ func TestJSONLines(t *testing.T) {
 	log := l.Logger(ConnMgr).With().Int("connection", 3).Logger()
 	Notice(&log).Msg("hello")
 	var line map[string]any
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+	if err := json.Unmarshal([]byte(out.String()), &line); err != nil {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]any{"level": "notice", "module": "CONN_MGR", "message": "hello", "connection": 3.0, "time": "2026-05-06T07:08:09.123456+02:00"} {
@@ -91,7 +107,8 @@ func TestSettingsChangeWhileLoggersLive(t *testing.T) {
 	server := l.Logger(Server).With().Str("k", "v").Logger() // derived before the change
 	policy := l.Logger(Policy)
 	lines := func(f func()) string {
-		out.Reset()
+		out.String()
+		out.buf.Reset()
 		f()
 		return regexp.MustCompile(`(?m)^\S+ \S+ \S+ `).ReplaceAllString(out.String(), "")
 	}
@@ -173,7 +190,7 @@ func TestFilesAreSharedAppendedAndReleased(t *testing.T) {
 		t.Errorf("file:\n%s", data)
 	}
 	if !strings.Contains(out.String(), "four") {
-		t.Errorf("after Close: %q", out)
+		t.Errorf("after Close: %q", out.String())
 	}
 }
 

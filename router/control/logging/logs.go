@@ -1,6 +1,7 @@
 package logging
 
 import (
+	"context"
 	"io"
 	"os"
 	"sync"
@@ -48,6 +49,9 @@ type Logs struct {
 	opts  Options
 	gates [numModules]gate
 
+	throttles sync.Map      // *Throttle by throttleKey
+	lost      atomic.Uint64 // lines
+
 	mu       sync.Mutex // guards what follows
 	settings [numModules]Setting
 	sinks    map[string]*sink // by output name; "stderr" is always there
@@ -80,7 +84,7 @@ func New(opts Options) *Logs {
 		opts.Now = time.Now
 	}
 	l := &Logs{opts: opts}
-	l.sinks = map[string]*sink{"stderr": newSink(opts, opts.Stderr, nil)}
+	l.sinks = map[string]*sink{"stderr": l.newSink(opts.Stderr, nil, opts.Color)}
 	for m := range l.gates {
 		l.gates[m].module, l.gates[m].logs = Module(m), l
 		l.settings[m].Module = Module(m)
@@ -98,8 +102,7 @@ func Discard() *Logs {
 // Logger returns the logger of a module. Later changes of the module's
 // settings apply to it, and to all loggers derived from it.
 func (l *Logs) Logger(m Module) zerolog.Logger {
-	g := &l.gates[m]
-	return zerolog.New(g).Sample(g).Hook(g)
+	return l.gates[m].logger()
 }
 
 // Enabled reports whether module m writes messages of the given level.
@@ -125,7 +128,7 @@ func (l *Logs) Apply(settings []Setting) error {
 			sinks[s.Output] = old
 			continue
 		}
-		opened, err := openSink(l.opts, s.Output)
+		opened, err := l.openSink(s.Output)
 		if err != nil {
 			for name, sk := range sinks {
 				if l.sinks[name] == nil {
@@ -163,18 +166,32 @@ func (l *Logs) SetLevels(m Module, levels Mask) {
 	l.publishLocked()
 }
 
-// Close closes the files. Loggers go on, to stderr.
+// Lost returns how many lines were lost because an output did not take them.
+func (l *Logs) Lost() uint64 { return l.lost.Load() }
+
+// Close writes what waits to be written, for at most a second, and closes the
+// files. Loggers go on, to stderr.
 func (l *Logs) Close() {
+	l.throttles.Range(func(_, t any) bool {
+		t.(*Throttle).report()
+		return true
+	})
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	old := l.sinks
 	l.sinks = map[string]*sink{"stderr": old["stderr"]}
 	l.publishLocked()
-	for name, sk := range old {
-		if name != "stderr" {
-			sk.close()
+	l.mu.Unlock()
+	for _, sk := range old {
+		sk.close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+	defer cancel()
+	for _, sk := range old {
+		if sk.spare != nil {
+			sk.flush(ctx)
 		}
 	}
+	old["stderr"].flush(ctx) // last: the others may have complained there
 }
 
 // publishLocked computes the effective settings of each module and stores them

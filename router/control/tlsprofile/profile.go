@@ -41,14 +41,9 @@ func Check(spec Spec) []*SpecError {
 // Name returns the name of the profile.
 func (p *Profile) Name() string { return p.spec.Name }
 
-// Reload reads the files again. If any cannot be used the profile keeps what
-// it has.
-func (p *Profile) Reload() error {
-	_, err := p.reload()
-	return err
-}
-
-func (p *Profile) reload() (changed bool, err error) {
+// Reload reads the files again, and reports whether they have changed. If any
+// cannot be used the profile keeps what it has.
+func (p *Profile) Reload() (changed bool, err error) {
 	m, problems := load(p.spec)
 	if len(problems) > 0 {
 		return false, fmt.Errorf("sslProfile %s: %w", p.spec.Name, joined(problems))

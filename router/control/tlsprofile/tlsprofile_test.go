@@ -452,14 +452,14 @@ func TestReload(t *testing.T) {
 		t.Error("not the first certificate")
 	}
 	second := a.issue(t, "server", pkix.Name{CommonName: "second"})
-	if err := p.Reload(); err != nil {
+	if changed, err := p.Reload(); err != nil || !changed {
 		t.Fatal(err)
 	}
 	if serial().Cmp(second.SerialNumber) != 0 {
 		t.Error("a listener that was there before the reload has the old certificate")
 	}
 	os.WriteFile(a.file("server.pem"), []byte("broken"), 0o600)
-	if err := p.Reload(); err == nil || !strings.Contains(err.Error(), "certFile") || !strings.Contains(err.Error(), "sslProfile server") {
+	if _, err := p.Reload(); err == nil || !strings.Contains(err.Error(), "certFile") || !strings.Contains(err.Error(), "sslProfile server") {
 		t.Errorf("a broken file: %v", err)
 	}
 	if serial().Cmp(second.SerialNumber) != 0 {

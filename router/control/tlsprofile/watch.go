@@ -81,7 +81,7 @@ func watch(ctx context.Context, p *Profile) error {
 // reloadChanged reloads the profile if a file has another content, and logs
 // that. Most events are about other files of the directory.
 func (p *Profile) reloadChanged() {
-	changed, err := p.reload()
+	changed, err := p.Reload()
 	switch {
 	case err != nil && err.Error() == p.lastError:
 	case err != nil:

@@ -1,0 +1,112 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sluice/router/control/schema"
+)
+
+// A Change is an entity that two configurations do not have in common.
+type Change struct {
+	Section    string   // router, listener, …
+	Name       string   // of the entity; empty for router
+	Attributes []string // that differ; nil if the entity is only in one of them
+	Added      bool     // only in the new one
+}
+
+func (c Change) String() string {
+	name := strings.TrimSpace(c.Section + " " + c.Name)
+	switch {
+	case c.Attributes != nil:
+		return name + ": " + strings.Join(c.Attributes, ", ")
+	case c.Added:
+		return name + ": added"
+	}
+	return name + ": removed"
+}
+
+// Changes compares two configurations.
+func Changes(old, now *Config) []Change {
+	var changes []Change
+	changes = compare(changes, "router", []Router{old.Router}, []Router{now.Router}, func(*Router) string { return "" })
+	changes = compare(changes, "sslProfile", old.SSLProfiles, now.SSLProfiles, func(p *SSLProfile) string { return p.Name })
+	changes = compare(changes, "listener", old.Listeners, now.Listeners, func(l *Listener) string { return nameOr(l.Name, l.Address()) })
+	changes = compare(changes, "connector", old.Connectors, now.Connectors, func(c *Connector) string { return nameOr(c.Name, c.Address()) })
+	changes = compare(changes, "address", old.Addresses, now.Addresses, func(a *Address) string { return a.Match.String() })
+	return compare(changes, "log", old.Logs, now.Logs, func(l *Log) string { return l.Module.String() })
+}
+
+func nameOr(name, otherwise string) string {
+	if name != "" {
+		return name
+	}
+	return otherwise
+}
+
+func compare[T any](changes []Change, section string, old, now []T, name func(*T) string) []Change {
+	for i := range old {
+		c := Change{Section: section, Name: name(&old[i])}
+		if j := slices.IndexFunc(now, func(n T) bool { return name(&n) == c.Name }); j >= 0 {
+			c.Attributes = differences(section, reflect.ValueOf(old[i]), reflect.ValueOf(now[j]))
+			if c.Attributes == nil {
+				continue
+			}
+		}
+		changes = append(changes, c)
+	}
+	for i := range now {
+		c := Change{Section: section, Name: name(&now[i]), Added: true}
+		if !slices.ContainsFunc(old, func(o T) bool { return name(&o) == c.Name }) {
+			changes = append(changes, c)
+		}
+	}
+	return changes
+}
+
+// differences returns the names of the attributes that differ.
+func differences(section string, old, now reflect.Value) (names []string) {
+	for i := range old.NumField() {
+		switch f := old.Type().Field(i); {
+		case f.Name == "Pos" || f.Name == "Match":
+		case f.Anonymous:
+			names = append(names, differences(section, old.Field(i), now.Field(i))...)
+		case !reflect.DeepEqual(old.Field(i).Interface(), now.Field(i).Interface()):
+			names = append(names, attributeOf(section, f.Name))
+		}
+	}
+	return names
+}
+
+// attributeNames are those that have little in common with the fields.
+var attributeNames = map[string]string{
+	"listener.Family":           "socketAddressFamily",
+	"listener.HandshakeTimeout": "initialHandshakeTimeoutSeconds",
+	"listener.RequireEncrypted": "requireEncryption",
+	"connector.Family":          "protocolFamily",
+	"address.Fallback":          "enableFallback",
+	"address.MulticastPatience": "multicastPatienceSeconds",
+	"log.Timestamp":             "includeTimestamp",
+	"log.Source":                "includeSource",
+	"log.Output":                "outputFile",
+}
+
+// attributeOf returns the attribute that a field of an entity holds.
+func attributeOf(section, field string) string {
+	if name := attributeNames[section+"."+field]; name != "" {
+		return name
+	}
+	for _, a := range schema.ByFileName(section).Attributes {
+		if !a.Settable() {
+			continue
+		}
+		for _, suffix := range []string{"", "Seconds", "Bytes"} {
+			if strings.EqualFold(a.Name, field+suffix) {
+				return a.Name
+			}
+		}
+	}
+	panic(fmt.Sprintf("BUG: no attribute of %s for field %s", section, field))
+}

@@ -187,15 +187,17 @@ func TestPackageComments(t *testing.T) {
 // goroutines lists where goroutines and timers are started, and why, outside of
 // cmd and tests. Whoever starts one waits for it.
 var goroutines = map[string]string{
-	"amqp/driver/driver.go Run AfterFunc":           "the timer of a connection: heartbeats, time-outs, deadlines; stopped by Run",
-	"amqp/driver/driver.go unlock go":               "the writer of a connection, while its socket does not take what is to be written; waited for by Run",
-	"links/credit.go kick go":                       "news for a connection from a place that may not take its lock; ends at once",
-	"router/connection.go serve AfterFunc":          "closes a connection when the router shuts down",
-	"router/control/web/server.go Serve AfterFunc":  "closes the HTTP server when the router shuts down",
-	"router/listen/listener.go Run AfterFunc":       "closes the socket when the listener stops",
-	"router/listen/listener.go Run Go":              "one for each accepted connection: the reader of its driver",
-	"router/listen/listener.go negotiate AfterFunc": "closes a connection that has not opened when the listener stops",
-	"router/router.go Run Go":                       "listeners, connectors, HTTP, certificates and the sweep: the control goroutines",
+	"amqp/driver/driver.go Run AfterFunc":                 "the timer of a connection: heartbeats, time-outs, deadlines; stopped by Run",
+	"amqp/driver/driver.go unlock go":                     "the writer of a connection, while its socket does not take what is to be written; waited for by Run",
+	"links/credit.go kick go":                             "news for a connection from a place that may not take its lock; ends at once",
+	"router/connection.go serve AfterFunc":                "closes a connection when the router shuts down",
+	"router/control/logging/sink.go startLocked go":       "the writer of a log output, while it has lines to write; waited for by Logs.Close, for a second at most",
+	"router/control/logging/throttle.go Sample AfterFunc": "says after a second how many lines were not logged; stopped by Logs.Close",
+	"router/control/web/server.go Serve AfterFunc":        "closes the HTTP server when the router shuts down",
+	"router/listen/listener.go Run AfterFunc":             "closes the socket when the listener stops",
+	"router/listen/listener.go Run Go":                    "one for each accepted connection: the reader of its driver",
+	"router/listen/listener.go negotiate AfterFunc":       "closes a connection that has not opened when the listener stops",
+	"router/router.go Run Go":                             "listeners, connectors, HTTP, certificates and the sweep: the control goroutines",
 }
 
 func TestGoroutines(t *testing.T) {

@@ -43,20 +43,42 @@ var at = time.Date(2026, 5, 6, 7, 8, 9, 123456000, time.FixedZone("", 2*3600))
 // output is what a log has written when it is asked for it.
 type output struct {
 	logs *Logs
+	mu   sync.Mutex
 	buf  bytes.Buffer
 }
 
-func (o *output) String() string {
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+// take returns what was written since it was last called.
+func (o *output) take() string {
+	o.flush()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer o.buf.Reset()
+	return o.buf.String()
+}
+
+func (o *output) flush() {
 	o.logs.mu.Lock()
 	stderr := o.logs.sinks["stderr"]
 	o.logs.mu.Unlock()
 	stderr.flush(context.Background())
+}
+
+func (o *output) String() string {
+	o.flush()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	return o.buf.String()
 }
 
 func newTest(format Format) (*Logs, *output) {
 	out := new(output)
-	out.logs = New(Options{Format: format, Stderr: &out.buf, Stdout: io.Discard, Now: func() time.Time { return at }})
+	out.logs = New(Options{Format: format, Stderr: out, Stdout: io.Discard, Now: func() time.Time { return at }})
 	return out.logs, out
 }
 
@@ -107,10 +129,9 @@ func TestSettingsChangeWhileLoggersLive(t *testing.T) {
 	server := l.Logger(Server).With().Str("k", "v").Logger() // derived before the change
 	policy := l.Logger(Policy)
 	lines := func(f func()) string {
-		out.String()
-		out.buf.Reset()
+		out.take()
 		f()
-		return regexp.MustCompile(`(?m)^\S+ \S+ \S+ `).ReplaceAllString(out.String(), "")
+		return regexp.MustCompile(`(?m)^\S+ \S+ \S+ `).ReplaceAllString(out.take(), "")
 	}
 	if err := l.Apply([]Setting{{Module: Server, Enable: mask(t, "debug+")}, {Module: Default, Enable: mask(t, "error+")}}); err != nil {
 		t.Fatal(err)

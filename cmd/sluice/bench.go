@@ -163,6 +163,9 @@ func (b *benching) conclude(interrupted context.Context, cause error, pairs []*p
 	}
 	s := b.reporter.summary(&latency)
 	s.Lost, s.Duplicates, s.OutOfOrder, s.Outcomes = &missing, &duplicates, &disorder, outcomes
+	if interrupted.Err() != nil { // what was under way is not lost
+		s.Lost = nil
+	}
 	b.reporter.finish(s)
 	refused := outcomes[outcomeRejected] + outcomes[outcomeReleased] + outcomes[outcomeModified]
 	switch {

@@ -65,8 +65,14 @@ const (
 type complaints struct{ log zerolog.Logger }
 
 func (c complaints) Write(line []byte) (int, error) {
-	c.log.Warn().Msg(string(bytes.TrimSpace(line)))
-	return len(line), nil
+	n := len(line)
+	e := c.log.Warn()
+	line = bytes.TrimSpace(line)
+	if bytes.HasSuffix(line, []byte(": EOF")) { // a probe of the port
+		e = c.log.Debug()
+	}
+	e.Msg(string(line))
+	return n, nil
 }
 
 // Serve serves on l until ctx is done, with TLS if tlsConfig is not nil.

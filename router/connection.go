@@ -55,7 +55,8 @@ func (r *Router) serveAccepted(ctx context.Context, l *listener, p *tlsprofile.P
 	c := &connection{peer: peer.Conn.RemoteAddr().String(), dir: "in", role: l.cfg.Role, extra: l.cfg.OpenProperties, others: l.cfg.FailoverURLs}
 	if l.cfg.RequireEncrypted && peer.TLS == nil {
 		peer.Conn.Close()
-		r.log.Warn().Str("peer", c.peer).Str("listener", l.cfg.Address()).Msg("Client connection unencrypted - forbidden")
+		log := r.log.Sample(r.logs.Throttle(logging.Router, "Client connection unencrypted"))
+		log.Warn().Str("peer", c.peer).Str("listener", l.cfg.Address()).Msg("Client connection unencrypted - forbidden")
 		return
 	}
 	r.serve(ctx, c, &l.cfg.Limits, cfg, peer, driver.Options{HandshakeTimeout: l.cfg.HandshakeTimeout}, nil)
@@ -222,14 +223,18 @@ func (r *Router) logEnd(c *connection, cause *transport.CloseCause, err error) e
 		e.Msg("Connection Closed: the peer closed the socket without a close")
 		return err
 	case cause != nil && cause.Err != nil:
+		kind := "Connection Closed with an error"
+		if cause.Err.Condition == amqp.CondUnauthorizedAccess {
+			kind = "authentication failed"
+		}
+		log := c.log.Sample(r.logs.Throttle(logging.Server, kind))
 		switch {
+		case cause.Err.Condition == amqp.CondConnectionForced && !cause.Remote && err == nil:
+			// On our own account: a shutdown.
 		case c.driver.Conn().FramesIn > 0 || cause.Err.Condition == amqp.CondUnauthorizedAccess:
-			e = c.log.Warn()
+			e = log.Warn()
 		case !c.opened:
 			e = c.log.Debug()
-		}
-		if cause.Err.Condition == amqp.CondConnectionForced && !cause.Remote && err == nil {
-			e = c.log.Info() // on our own account: a shutdown
 		}
 		by := "router"
 		if cause.Remote {

@@ -50,7 +50,8 @@ func (r *Router) listenHTTP(cfg config.Listener) error {
 }
 
 func (h *httpListener) run(ctx context.Context) {
-	web.Serve(ctx, h.l, h.tls, h.handler, h.log)
+	log := h.log.Sample(h.router.logs.Throttle(logging.HTTP, "HTTP connection failed"))
+	web.Serve(ctx, h.l, h.tls, h.handler, log)
 }
 
 func (h *httpListener) close() { h.l.Close() }

@@ -96,6 +96,7 @@ func New(o Options) (*Router, error) {
 		Identity:  address.Identity{ID: o.Config.Router.ID, Edge: o.Config.Router.Mode == config.EdgeMode},
 		Treatment: func(a address.Address) forward.Treatment { return r.treatments.Load().of(a) },
 	}
+	r.shared.RefusalLines = r.logs.Throttle(logging.Server, "attach refused")
 	r.shared.Table = table.New(r.shared.Treatment)
 	if err := r.prepare(); err != nil {
 		r.closeListeners()
@@ -202,6 +203,7 @@ func (r *Router) listenAMQP(cfg config.Listener) error {
 	}
 	l := &listener{cfg: cfg}
 	l.Name, l.Log = listenerName(&cfg), r.logs.Logger(logging.Server)
+	l.FailureLines = r.logs.Throttle(logging.Server, "TLS handshake failed")
 	l.RequireTLS = cfg.RequireSSL
 	l.ClientCert = asksFor(cfg.ClientAuth())
 	l.Handshake = cfg.HandshakeTimeout

@@ -16,6 +16,7 @@ func (r *Router) snapshot() web.Snapshot {
 		ConnectionsTotal: r.total.Load(),
 		AttachesTotal:    r.shared.Attaches.Load(),
 		RefusalsTotal:    r.shared.Refusals.Load(),
+		LogLinesDropped:  r.logs.Lost(),
 		ChunkBytes:       buffers.InUse(),
 	}
 	r.shared.Table.All(func(a *forward.Address) {

@@ -23,7 +23,11 @@ func (c *Connection) Attach(s *transport.Session, a *frames.Attach) (transport.L
 	}
 	if refusal != nil {
 		c.router.Refusals.Add(1)
-		c.log.Info().Str("link", a.Name).Str("condition", string(refusal.Condition)).Msg("attach refused: " + refusal.Description)
+		log := c.log
+		if t := c.router.RefusalLines; t != nil {
+			log = log.Sample(t)
+		}
+		log.Info().Str("link", a.Name).Str("condition", string(refusal.Condition)).Msg("attach refused: " + refusal.Description)
 		return nil, nil, refusal
 	}
 	return link, reply, nil

@@ -5,6 +5,8 @@ import (
 	"encoding/base32"
 	"sync/atomic"
 
+	"github.com/rs/zerolog"
+
 	"sluice/amqp"
 	"sluice/router/address"
 	"sluice/router/forward"
@@ -16,6 +18,10 @@ type Router struct {
 	Identity  address.Identity
 	Table     *table.Table
 	Treatment func(address.Address) forward.Treatment
+
+	// RefusalLines bounds the log lines of refused attaches, which cost a peer
+	// nothing; nil for no bound.
+	RefusalLines zerolog.Sampler
 
 	// Counters over the router's life.
 	Attaches, Refusals atomic.Uint64

@@ -31,6 +31,9 @@ type Listener struct {
 	// Serve runs a connection until it has ended or ctx is done.
 	Serve func(ctx context.Context, p Peer)
 	Log   zerolog.Logger
+	// FailureLines bounds the log lines of TLS handshakes that fail; nil for no
+	// bound.
+	FailureLines zerolog.Sampler
 
 	l  net.Listener
 	wg sync.WaitGroup
@@ -121,7 +124,11 @@ func (l *Listener) negotiate(ctx context.Context, c net.Conn) (Peer, error) {
 	hctx, cancel := context.WithTimeout(ctx, l.Handshake)
 	defer cancel()
 	if err := t.HandshakeContext(hctx); err != nil {
-		l.Log.Warn().Str("listener", l.Name).Str("peer", c.RemoteAddr().String()).
+		log := l.Log
+		if l.FailureLines != nil {
+			log = log.Sample(l.FailureLines)
+		}
+		log.Warn().Str("listener", l.Name).Str("peer", c.RemoteAddr().String()).
 			Str("clientCertificate", l.ClientCert).Err(err).Msg("TLS handshake failed")
 		return Peer{}, err
 	}

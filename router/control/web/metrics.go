@@ -11,6 +11,7 @@ type Snapshot struct {
 	Connections, Links, Addresses int
 	ConnectionsTotal              uint64
 	AttachesTotal, RefusalsTotal  uint64
+	LogLinesDropped               uint64
 
 	// Bytes by stage (the README explains them).
 	SessionBytes  int64 // stage 1: frames received and not pulled
@@ -58,6 +59,7 @@ var (
 	descDropped     = gauge("deliveries_dropped_total", "Deliveries that found no receiver, by cause.", "cause")
 	descRetried     = gauge("deliveries_redelivered_total", "Deliveries sent again after their receiver was lost.")
 	descTimedOut    = gauge("deliveries_unsettled_timeout_total", "Deliveries resolved because their receiver did not settle them in time.")
+	descLogLines    = gauge("log_lines_dropped_total", "Log lines that were lost because an output did not take them.")
 	descOutcomes    = gauge("deliveries_outcomes_total", "Outcomes passed to senders; presettled counts deliveries that want none.", "outcome")
 )
 
@@ -96,6 +98,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	n(descDropped, s.DroppedSlow, "slow-multicast")
 	n(descRetried, s.Redelivered)
 	n(descTimedOut, s.TimedOut)
+	n(descLogLines, s.LogLinesDropped)
 	n(descOutcomes, s.Accepted, "accepted")
 	n(descOutcomes, s.Rejected, "rejected")
 	n(descOutcomes, s.Released, "released")

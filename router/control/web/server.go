@@ -66,12 +66,12 @@ type complaints struct{ log zerolog.Logger }
 
 func (c complaints) Write(line []byte) (int, error) {
 	n := len(line)
-	e := c.log.Warn()
 	line = bytes.TrimSpace(line)
 	if bytes.HasSuffix(line, []byte(": EOF")) { // a probe of the port
-		e = c.log.Debug()
+		c.log.Debug().Msg(string(line))
+	} else {
+		c.log.Warn().Msg(string(line))
 	}
-	e.Msg(string(line))
 	return n, nil
 }
 

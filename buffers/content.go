@@ -314,7 +314,8 @@ func (c *Content) drop() {
 		p.s.Release()
 	}
 	c.first += len(c.pieces)
-	c.pieces, c.bytes = nil, 0
+	clear(c.pieces)
+	c.pieces, c.bytes = c.pieces[:0], 0
 }
 
 // Discard releases everything when no reader has been attached; bytes that

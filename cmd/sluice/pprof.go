@@ -6,9 +6,18 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"runtime"
 	"time"
 
 	"github.com/rs/zerolog"
+)
+
+// How often waiting is sampled while profiles are served: one in mutexFraction
+// waits for a lock, and about one wait for each blockRate nanoseconds waited.
+// More would cost what it measures.
+const (
+	mutexFraction = 100
+	blockRate     = 100_000
 )
 
 // serveProfiles serves Go profiles until ctx is done. Profiles show what is in
@@ -25,6 +34,8 @@ func serveProfiles(ctx context.Context, addr string, log *zerolog.Logger) error 
 	if err != nil {
 		return fmt.Errorf("--pprof: %w", err)
 	}
+	runtime.SetMutexProfileFraction(mutexFraction)
+	runtime.SetBlockProfileRate(blockRate)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)

@@ -21,8 +21,8 @@ type Limits struct {
 }
 
 // maxUnsent is the most messages that may be bound to an outgoing link and not
-// written: messages cost memory even if they have few bytes or none. Half of it
-// is the low mark.
+// written: messages cost memory even if they have few bytes or none. Fewer than
+// half of it is the low mark.
 const maxUnsent = 4096
 
 // maxEnvelope is the most bytes of a message that are looked at for the

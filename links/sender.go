@@ -131,27 +131,34 @@ func (s *Sender) Info() Info { return s.info }
 func (s *Sender) Begin() { s.source.AddDestination(s, s.Conn()) }
 
 // Over tells whether the link is at its high mark, and if so has the address
-// told when it is below the low mark again.
+// told when it is below the low mark again. It is called under the lock of the
+// address.
 func (s *Sender) Over() bool {
-	if !s.budget.Over() && s.unsent.Load() < maxUnsent {
+	if !s.budget.Over() && !s.crowded() {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.budget.Over() && s.unsent.Load() < maxUnsent {
+	if !s.budget.Over() && !s.crowded() {
 		return false
 	}
 	s.starved = true
 	return true
 }
 
-// countDown counts messages that have been begun; half way down the address is
-// told, if it waits for that.
+// crowded tells whether maxUnsent messages are bound, those counted that the
+// address has not put into the queue yet.
+func (s *Sender) crowded() bool { return int(s.unsent.Load())+len(s.Dest.Batch) >= maxUnsent }
+
+// countDown counts messages that have been begun; when fewer than half of the
+// most are left the address is told, if it waits for that. Not at half: the
+// count may have been there while as many were on their way into the queue, and
+// would not pass the mark then.
 func (s *Sender) countDown(n int32) {
 	if n == 0 {
 		return
 	}
-	if after := s.unsent.Add(-n); after > maxUnsent/2 || after+n <= maxUnsent/2 {
+	if after := s.unsent.Add(-n); after >= maxUnsent/2 || after+n < maxUnsent/2 {
 		return
 	}
 	s.mu.Lock()

@@ -452,16 +452,20 @@ func (a *Address) Return(s *links.Sender, by *transport.Conn, unsent []links.Ite
 			back[i] = it.C.Delivery()
 			back[i].Unbind(it.C)
 		}
-		a.requeue(back)
+		a.requeue(back, by)
 	}
 	a.settle(by)
 }
 
 // requeue puts deliveries, in their order, before all that wait at their
-// priorities.
-func (a *Address) requeue(back []*links.Delivery) {
+// priorities. One that has been aborted meanwhile does not wait: its sender has
+// seen it bound and did not withdraw it.
+func (a *Address) requeue(back []*links.Delivery, by *transport.Conn) {
 	var front [10][]*links.Delivery
 	for _, d := range back {
+		if a.useless(d, by) {
+			continue
+		}
 		d.Park()
 		d.Waits, d.Parked = true, d.Content.Held()
 		front[d.Priority] = append(front[d.Priority], d)
@@ -539,7 +543,7 @@ func (a *Address) Retry(d *links.Delivery, by *transport.Conn) {
 	a.Stats.Redelivered.Add(1)
 	a.mu.Lock()
 	d.Failures++
-	a.requeue([]*links.Delivery{d})
+	a.requeue([]*links.Delivery{d}, by)
 	a.settle(by)
 }
 

@@ -261,7 +261,6 @@ type reader struct {
 	cur  Cursor
 	pos  int
 	gone bool
-	keep bool // has passed nothing and stays for another
 }
 
 // Any order of appends, reads and leaves shows every reader the same bytes, and

@@ -39,7 +39,6 @@ const (
 	postBound
 	postCredit
 	postGate
-	postDetach
 )
 
 // Delivery is what is copied.

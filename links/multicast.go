@@ -10,10 +10,9 @@ import (
 // rejected, then accepted, modified, released. The error of the first rejection
 // and the fields of the first modification are passed on.
 type tally struct {
-	left   int
-	kind   messaging.StateKind
-	state  messaging.DeliveryState
-	closed bool
+	left  int
+	kind  messaging.StateKind
+	state messaging.DeliveryState
 }
 
 func strength(k messaging.StateKind) int {

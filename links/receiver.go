@@ -50,12 +50,10 @@ type Receiver struct {
 	dropped atomic.Uint64 // presettled deliveries that found no destination
 
 	// Stage one.
-	holds    int // destinations over their threshold that hold this link
-	unbound  bool
-	backlog  []waitingFrame
-	waiting  int64 // bytes in backlog
-	heldAt   int64 // UnixNano since when the link is held
-	heldTime int64 // nanoseconds held before that
+	holds   int // destinations over their threshold that hold this link
+	unbound bool
+	backlog []waitingFrame
+	waiting int64 // bytes in backlog
 
 	current  *Delivery // between its first and last frame
 	arrived  int64     // bytes of current
@@ -326,9 +324,6 @@ func (r *Receiver) append(d *Delivery, s buffers.Slice, end bool) {
 	if bound && !alive { // every receiver has seen enough
 		r.bytes.Add(-d.counted.Swap(0))
 	}
-	if r.Held() && r.heldAt == 0 {
-		r.heldAt = r.Conn().Now
-	}
 }
 
 // abort ends the current delivery without its message (§2.7.5).
@@ -345,10 +340,7 @@ func (r *Receiver) abort() {
 	if waits && d.Waiter != nil {
 		d.Waiter.Withdraw(d, r.Conn())
 	}
-	if r.unbound {
-		r.unbound = false
-		r.endHold()
-	}
+	r.unbound = false
 	if d.listed {
 		// §2.7.5: an aborted delivery is settled.
 		r.Session().Unsettle(d.id)
@@ -471,10 +463,6 @@ func (r *Receiver) HandlePost(p *transport.Post) {
 		if !r.gone {
 			r.grant()
 		}
-	case postDetach:
-		if r.ep != nil {
-			r.ep.Detach(true, nil)
-		}
 	}
 }
 
@@ -483,7 +471,6 @@ func (r *Receiver) resume() {
 	if r.Held() {
 		return
 	}
-	r.endHold()
 	for len(r.backlog) > 0 && !r.Held() && !r.gone {
 		if r.backlog[0].first && r.heavy() {
 			break
@@ -502,15 +489,6 @@ func (r *Receiver) resume() {
 		r.ep.SetBacklog(false)
 	}
 	r.EndBatch()
-}
-
-func (r *Receiver) endHold() {
-	if r.heldAt != 0 {
-		if now := r.Conn().Now; now > r.heldAt {
-			r.heldTime += now - r.heldAt
-		}
-		r.heldAt = 0
-	}
 }
 
 // Gone implements transport.Link: what was received completely goes on, what

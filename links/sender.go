@@ -269,8 +269,6 @@ func (s *Sender) HandlePost(p *transport.Post) {
 		if !s.gone {
 			s.Session().Ready(s.ep)
 		}
-	case postDetach:
-		s.ep.Detach(true, nil)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,8 +52,7 @@ type Driver struct {
 	done      bool
 
 	// Only the reader uses these.
-	in   input
-	work worklist
+	in input
 
 	BytesIn, BytesOut atomic.Uint64
 }
@@ -348,6 +346,3 @@ func (d *Driver) Abort() {
 	d.leave()
 	d.wire.close()
 }
-
-// isTimeout tells whether a read ended because of a deadline of our own.
-func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }

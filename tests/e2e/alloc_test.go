@@ -24,7 +24,6 @@ type bench struct {
 	conn   *transport.Conn
 	out    transport.Output
 	owners []transport.Owner
-	buf    []byte
 	sent   int
 }
 

@@ -32,7 +32,6 @@ type randomSender struct {
 	waived map[uint32]bool // aborted: an outcome may cross, while the abort waits in stage one
 	stream []byte          // the rest of a message that has begun
 	id     uint32          // its delivery-id
-	multi  bool
 }
 
 // randomReceiver takes what it gets.

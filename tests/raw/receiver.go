@@ -17,7 +17,6 @@ type Receiver struct {
 
 	deliveryCount amqp.SequenceNo
 	limit         amqp.SequenceNo // first delivery without credit
-	known         bool            // the peer's initial delivery-count is known
 	inDelivery    bool
 	id            amqp.DeliveryNumber
 	settled       bool

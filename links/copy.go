@@ -79,7 +79,7 @@ func (c *Copy) Disposed(p *transport.Disposition) bool {
 		if !state.IsTerminal() {
 			return false
 		}
-		if c.d.from != nil && c.d.from.mode == amqp.ReceiverSettleSecond && !c.multi && !c.d.Settled() {
+		if c.d.from.mode == amqp.ReceiverSettleSecond && !c.multi && !c.d.Settled() {
 			// The sender wants to settle second: it sees the outcome first, and
 			// once, however often the receiver says it.
 			if c.told {
@@ -134,10 +134,7 @@ func (c *Copy) Lost() {
 		}
 		c.to.concluded.Add(1)
 		d := c.d
-		c.keep = false
-		var start buffers.Cursor
-		d.Content.Detach(&start, true)
-		c.to.source.Kept(-d.Size())
+		c.unkeep(true)
 		d.unbound()
 		c.to.source.Retry(d, c.to.Conn())
 		return
@@ -182,27 +179,40 @@ func (c *Copy) detach(keep bool) {
 // message its bytes, and its place if it was sent settled, go back to the
 // incoming link.
 func (c *Copy) unsent() {
+	if n, bytes, last := c.left(); last {
+		c.d.from.passed(c.to.Conn(), n, bytes)
+	}
+}
+
+// left counts the copy as one that writes no more. For the last of a message it
+// returns what the incoming link gets back.
+func (c *Copy) left() (n, bytes int64, last bool) {
 	d := c.d
 	if c.multi {
 		if d.unsent.Add(-1) != 0 {
-			return
+			return 0, 0, false
 		}
 		d.Waiter.Spread(d.spread, c.to.Conn())
 	}
-	n := int64(0)
 	if d.pre {
 		n = 1
 	}
-	d.from.passed(c.to.Conn(), n, d.due())
+	return n, d.due(), true
+}
+
+// unkeep ends the keeping of the bytes for another attempt. With keep they stay
+// for the reader of that attempt.
+func (c *Copy) unkeep(keep bool) {
+	c.keep = false
+	var start buffers.Cursor
+	c.d.Content.Detach(&start, keep)
+	c.to.source.Kept(-c.d.Size())
 }
 
 // finish drops the copy. It is the last thing done to it.
 func (c *Copy) finish() {
 	if c.keep {
-		c.keep = false
-		var start buffers.Cursor
-		c.d.Content.Detach(&start, false)
-		c.to.source.Kept(-c.d.Size())
+		c.unkeep(false)
 	}
 	c.d.Release()
 }

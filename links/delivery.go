@@ -26,7 +26,7 @@ type Delivery struct {
 	strip    bool   // head replaces the beginning on every link
 	head     []byte // replaces the first skip bytes of the content, if not nil
 	skip     int
-	header   messaging.Header // as received; meaningful with hasHeader
+	header   messaging.Header // as received; zero where there is none
 	headLen  int              // bytes of the header section in the content
 	whole    bool             // arrived in one frame
 	pre      bool             // sent settled
@@ -308,12 +308,9 @@ func (d *Delivery) bind(c *Copy, by *transport.Conn) {
 // Unbind undoes BindOne for a copy that was not begun; the caller has its
 // reference again.
 func (d *Delivery) Unbind(c *Copy) {
-	keep := c.keep
 	c.detach(true)
-	if keep {
-		var start buffers.Cursor
-		d.Content.Detach(&start, true)
-		c.to.source.Kept(-d.Content.Size())
+	if c.keep {
+		c.unkeep(true)
 	}
 	d.unbound()
 }

@@ -237,17 +237,8 @@ func (s *Sender) complete(c *Copy) {
 	s.current = nil
 	c.sent = true
 	c.detach(false)
-	last := !c.multi
-	if c.multi && d.unsent.Add(-1) == 0 {
-		last = true
-		d.Waiter.Spread(d.spread, s.Conn())
-	}
-	if last {
-		n := int64(0)
-		if d.pre {
-			n = 1
-		}
-		s.pass(d.from, n, d.due())
+	if n, bytes, last := c.left(); last {
+		s.pass(d.from, n, bytes)
 	}
 	switch {
 	case c.over: // the outcome came before the end

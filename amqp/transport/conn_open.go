@@ -104,9 +104,13 @@ func (c *Conn) teardown(cause *CloseCause) {
 	}
 	c.gone = true
 	c.EndBatch()
+	var err *amqp.Error
+	if cause != nil {
+		err = cause.Err
+	}
 	for _, s := range c.byLocal {
 		if s != nil {
-			s.drop()
+			s.drop(err)
 		}
 	}
 	for _, l := range c.lingers {

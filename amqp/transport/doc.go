@@ -10,7 +10,8 @@
 // through which other connections bring their news, and Conn.Blocked.
 //
 // From above it wants a Handler, which answers open and attach, the Links that
-// this returns, and for each delivery that is not settled an Unsettled.
+// this returns, and for each delivery that is not settled an Unsettled. What
+// this end begins itself it begins with Conn.Begin and Session.Attach.
 //
 // What a peer does wrong becomes a ConnError, a SessionError or a LinkError; the
 // type says what ends, and one place for each answers it on the wire.

@@ -61,6 +61,9 @@ type Endpoint struct {
 	localHandle  amqp.LocalHandle
 	remoteHandle amqp.RemoteHandle
 
+	unanswered  bool      // we attached, and the peer has not accepted
+	nextPending *Endpoint // attached later under the same name, likewise
+
 	first       bool // the transfer being handled begins a delivery
 	inDelivery  bool // between the first and the last transfer of a delivery
 	deliveryID  amqp.DeliveryNumber
@@ -104,7 +107,7 @@ func (e *Endpoint) SetBacklog(has bool) {
 // Attached tells whether the link is still there.
 func (e *Endpoint) Attached() bool { return e.link != nil }
 
-// handleAttach answers an attach of the peer (§2.6.3).
+// handleAttach answers an attach of the peer, or completes one of ours (§2.6.3).
 func (s *Session) handleAttach(f *frames.Attach) error {
 	if s.state != sessionMapped {
 		return nil
@@ -116,10 +119,16 @@ func (s *Session) handleAttach(f *frames.Attach) error {
 		return sessionErrorf(amqp.CondHandleInUse, "attach of %q to handle %d, which is in use", f.Name, f.Handle)
 	}
 	role := !f.Role
+	if s.pending != nil {
+		if e := s.answered(f.Name, role); e != nil {
+			s.handleAnswer(e, f)
+			return nil
+		}
+	}
 	s.steal(f.Name, role)
-	h, err := s.allocate()
-	if err != nil {
-		return err
+	h, ok := s.allocate()
+	if !ok {
+		return sessionErrorf(amqp.CondResourceLimitExceeded, "no handle is left for another link")
 	}
 	link, reply, refusal := s.conn.handler.Attach(s, f)
 	if refusal != nil {
@@ -170,22 +179,31 @@ type linkName struct {
 // they may give the same container-id: clients that run in many copies do.
 func (s *Session) steal(name string, role amqp.Role) {
 	if e := s.conn.names[linkName{name, role}]; e != nil && e.link != nil {
-		e.Detach(true, amqp.Errorf(amqp.CondStolen, "the link was attached again on this connection"))
+		e.revoke(amqp.Errorf(amqp.CondStolen, "the link was attached again on this connection"))
 	}
 }
 
-func (s *Session) allocate() (amqp.LocalHandle, error) {
+// allocate returns a handle for another link, if one is left.
+func (s *Session) allocate() (h amqp.LocalHandle, ok bool) {
 	if n := len(s.free); n > 0 {
 		h := s.free[n-1]
 		s.free = s.free[:n-1]
-		return h, nil
+		return h, true
 	}
-	h := len(s.byHandle)
-	if uint64(h) > uint64(min(s.handleMax, s.remoteHandleMax)) {
-		return 0, sessionErrorf(amqp.CondResourceLimitExceeded, "no handle is left for another link")
+	n := len(s.byHandle)
+	if uint64(n) > uint64(min(s.handleMax, s.remoteHandleMax)) {
+		return 0, false
 	}
 	s.byHandle = append(s.byHandle, nil)
-	return amqp.LocalHandle(h), nil
+	return amqp.LocalHandle(n), true
+}
+
+// release makes a handle free for another link.
+func (s *Session) release(h amqp.LocalHandle) {
+	s.byHandle[h] = nil
+	if uint32(h) <= s.remoteHandleMax { // else it was taken before that was known
+		s.free = append(s.free, h)
+	}
 }
 
 // handleDetach answers a detach of the peer (§2.6.5, §2.6.6): closed is
@@ -201,11 +219,15 @@ func (s *Session) handleDetach(f *frames.Detach) error {
 	if e.link != nil {
 		s.flushSettled()
 		s.conn.send(s.localChannel, &frames.Detach{Handle: uint32(e.localHandle), Closed: f.Closed})
-		s.unlink(e, f.Closed)
+		e.tell(f.Error)
+		if e.link != nil { // telling may have ended the session
+			s.unlink(e, f.Closed)
+		}
 	}
-	s.byRemote.remove(f.Handle)
-	s.byHandle[e.localHandle] = nil
-	s.free = append(s.free, e.localHandle)
+	if s.state == sessionMapped {
+		s.byRemote.remove(f.Handle)
+		s.release(e.localHandle)
+	}
 	return nil
 }
 
@@ -216,8 +238,10 @@ func (e *Endpoint) Detach(closed bool, err *amqp.Error) {
 		return
 	}
 	s := e.session
-	s.flushSettled()
-	s.conn.send(s.localChannel, &frames.Detach{Handle: uint32(e.localHandle), Closed: closed, Error: err})
+	if s.state == sessionMapped || s.state == sessionBeginSent {
+		s.flushSettled()
+		s.conn.send(s.localChannel, &frames.Detach{Handle: uint32(e.localHandle), Closed: closed, Error: err})
+	}
 	s.unlink(e, closed)
 }
 
@@ -226,15 +250,19 @@ func (s *Session) unlink(e *Endpoint, closed bool) {
 	e.link = nil
 	s.forget(e)
 	link.Gone(closed)
-	if closed {
+	if closed || e.unanswered {
 		s.lose(link)
 		return
 	}
 	s.conn.lingers = append(s.conn.lingers, &linger{session: s, link: link})
 }
 
-func (s *Session) dropLink(e *Endpoint) {
+func (s *Session) dropLink(e *Endpoint, err *amqp.Error) {
+	e.tell(err)
 	link := e.link
+	if link == nil {
+		return
+	}
 	e.link = nil
 	s.forget(e)
 	link.Gone(true)

@@ -11,8 +11,9 @@ type sessionState uint8
 
 const (
 	sessionBeginSent  sessionState = iota // §2.5.5 BEGIN SENT
+	sessionEndDue                         // BEGIN SENT, and end is sent when the peer's begin is there
 	sessionMapped                         // MAPPED
-	sessionDiscarding                     // DISCARDING: we sent end with an error
+	sessionDiscarding                     // DISCARDING: we sent end
 	sessionUnmapped
 )
 
@@ -29,6 +30,8 @@ type Session struct {
 	byRemote dense[Endpoint]
 	byHandle []*Endpoint // by local handle, nil where free
 	free     []amqp.LocalHandle
+	pending  map[linkName]*Endpoint // attached by us, unanswered: the earliest of each name
+	endError *amqp.Error            // of an end that is due
 	handleMax,
 	remoteHandleMax uint32
 
@@ -65,13 +68,15 @@ func (s *Session) Links(f func(Link)) {
 	}
 }
 
-func (c *Conn) newSession() (*Session, error) {
+// newSession returns a session on the first free channel, nil if none is left.
+// Of bytes and the configured budget the smaller counts; 0 means the latter.
+func (c *Conn) newSession(bytes int) *Session {
 	ch := 0
 	for ch < len(c.byLocal) && c.byLocal[ch] != nil {
 		ch++
 	}
 	if ch > int(min(c.cfg.ChannelMax, c.remote.ChannelMax)) {
-		return nil, connErrorf(amqp.CondResourceLimitExceeded, "no channel is left for another session")
+		return nil
 	}
 	s := &Session{
 		conn:            c,
@@ -80,13 +85,13 @@ func (c *Conn) newSession() (*Session, error) {
 		remoteHandleMax: 1<<32 - 1,
 	}
 	s.disposeOne, s.resolveOne = s.disposedBy, s.resolvedBy
-	s.incoming.init(c)
+	s.incoming.init(c, bytes)
 	if ch == len(c.byLocal) {
 		c.byLocal = append(c.byLocal, s)
 	} else {
 		c.byLocal[ch] = s
 	}
-	return s, nil
+	return s
 }
 
 // handleBegin answers a begin of the peer, or completes one of ours (§2.5.1).
@@ -99,37 +104,30 @@ func (c *Conn) handleBegin(channel uint16, f *frames.Begin) error {
 	}
 	var s *Session
 	if f.HasRemoteChannel {
-		if int(f.RemoteChannel) >= len(c.byLocal) || c.byLocal[f.RemoteChannel] == nil || c.byLocal[f.RemoteChannel].state != sessionBeginSent {
+		if int(f.RemoteChannel) >= len(c.byLocal) || c.byLocal[f.RemoteChannel] == nil || c.byLocal[f.RemoteChannel].state > sessionEndDue {
 			return connErrorf(amqp.CondNotAllowed, "begin answers channel %d, on which none was sent", f.RemoteChannel)
 		}
 		s = c.byLocal[f.RemoteChannel]
-	} else {
-		var err error
-		if s, err = c.newSession(); err != nil {
-			return err
-		}
+	} else if s = c.newSession(0); s == nil {
+		return connErrorf(amqp.CondResourceLimitExceeded, "no channel is left for another session")
 	}
-	answered := s.state == sessionBeginSent && f.HasRemoteChannel
 	s.remoteChannel = channel
 	c.byRemote.set(uint32(channel), s)
+	if s.state == sessionEndDue {
+		s.sendEnd(s.endError)
+		s.state = sessionDiscarding
+		return nil
+	}
 	s.remoteHandleMax = f.HandleMax
 	s.incoming.begin(f)
 	s.outgoing.begin(f)
 	s.state = sessionMapped
-	if !answered {
+	if f.HasRemoteChannel {
+		s.limitHandles()
+	} else {
 		s.sendBegin(true)
 	}
 	return nil
-}
-
-// Begin starts a session from this end.
-func (c *Conn) Begin() (*Session, error) {
-	s, err := c.newSession()
-	if err != nil {
-		return nil, err
-	}
-	s.sendBegin(false)
-	return s, nil
 }
 
 func (s *Session) sendBegin(answer bool) {
@@ -146,40 +144,51 @@ func (s *Session) sendBegin(answer bool) {
 func (s *Session) handleEnd(f *frames.End) {
 	if s.state != sessionDiscarding {
 		s.flushSettled()
-		s.conn.send(s.localChannel, &frames.End{})
+		s.sendEnd(nil)
 	}
 	s.conn.byRemote.remove(uint32(s.remoteChannel))
 	s.conn.byLocal[s.localChannel] = nil
-	s.drop()
+	s.drop(f.Error)
 }
 
-// End ends the session from this end.
-func (s *Session) End(err *amqp.Error) {
-	if s.state == sessionDiscarding || s.state == sessionUnmapped {
-		return
-	}
-	s.flushSettled()
+func (s *Session) sendEnd(err *amqp.Error) {
 	s.conn.send(s.localChannel, &frames.End{Error: err})
-	s.drop()
-	s.state = sessionDiscarding
 }
 
-// drop tells every link and every unsettled delivery that the session is gone.
-func (s *Session) drop() {
-	if s.state == sessionUnmapped || s.state == sessionDiscarding {
+// End ends the session from this end. Its links are gone when it returns; a
+// session that the peer has not answered yet sends its end when that is done,
+// since there is no way from BEGIN SENT to an end (§2.5.5).
+func (s *Session) End(err *amqp.Error) {
+	switch s.state {
+	case sessionBeginSent:
+		s.drop(err)
+		s.state, s.endError = sessionEndDue, err
+	case sessionMapped:
+		s.flushSettled()
+		s.sendEnd(err)
+		s.drop(err)
+		s.state = sessionDiscarding
+	}
+}
+
+// drop tells every link and every unsettled delivery that the session is gone,
+// with an error if there is one.
+func (s *Session) drop(err *amqp.Error) {
+	if s.state != sessionBeginSent && s.state != sessionMapped {
 		s.state = sessionUnmapped
 		return
 	}
 	s.state = sessionUnmapped
 	for _, e := range s.byHandle {
 		if e != nil && e.link != nil {
-			s.dropLink(e)
+			s.dropLink(e, err)
 		}
 	}
 	s.received.All(lostAll)
 	s.sent.All(lostAll)
 	s.byHandle, s.linkFlows, s.settled, s.readyLinks = nil, nil, nil, nil
 	s.byRemote.clear()
+	s.pending = nil
 }
 
 func lostAll(_ amqp.DeliveryNumber, u Unsettled) bool {

@@ -38,7 +38,7 @@ func (s *Session) handleFlow(f *frames.Flow) error {
 	if e == nil {
 		return sessionErrorf(amqp.CondUnattachedHandle, "flow on handle %d, to which no link is attached", f.Handle)
 	}
-	if e.link == nil {
+	if e.link == nil || e.unanswered {
 		return nil
 	}
 	if f.Echo {
@@ -47,9 +47,10 @@ func (s *Session) handleFlow(f *frames.Flow) error {
 	return e.contain(e.link.Flow(f))
 }
 
-// WantFlow has a flow with the link's state sent with the next output.
+// WantFlow has a flow with the link's state sent with the next output. It means
+// nothing while the peer has not answered the link.
 func (e *Endpoint) WantFlow() {
-	if e.flowDue || e.link == nil {
+	if e.flowDue || e.link == nil || e.unanswered {
 		return
 	}
 	e.flowDue = true

@@ -62,9 +62,10 @@ func (s *Session) Send(o *Output, e *Endpoint, t *frames.Transfer, prefix []byte
 // them when they have left for the socket.
 func (o *Output) Charge(to Sending, bytes int64) { o.charge(to, bytes) }
 
-// Ready notes that a link has something to send.
+// Ready notes that a link has something to send. It means nothing while the peer
+// has not answered the link.
 func (s *Session) Ready(e *Endpoint) {
-	if e.listedReady || s.state != sessionMapped {
+	if e.listedReady || e.unanswered || s.state != sessionMapped {
 		return
 	}
 	e.listedReady = true

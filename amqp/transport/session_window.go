@@ -37,14 +37,27 @@ type incoming struct {
 	peerOutgoing   uint32
 }
 
-func (in *incoming) init(c *Conn) {
-	w := uint32(max(minWindow, c.cfg.SessionBytes/int(c.cfg.MaxFrameSize)))
-	if m := c.cfg.MaxSessionFrames; m != 0 {
-		w = min(w, m)
+func (in *incoming) init(c *Conn, bytes int) {
+	in.budget, in.most, in.frame = c.cfg.SessionBytes, c.cfg.MaxSessionFrames, int(c.cfg.MaxFrameSize)
+	if bytes > 0 {
+		in.budget = min(in.budget, bytes)
+	}
+	w := uint32(max(minWindow, in.budget/in.frame))
+	if in.most != 0 {
+		w = min(w, in.most)
 	}
 	in.window = min(w, maxWindow)
-	in.budget, in.most, in.frame = c.cfg.SessionBytes, c.cfg.MaxSessionFrames, int(c.cfg.MaxFrameSize)
 	in.floor = in.window
+}
+
+// Limit lowers the budget of stage one to so many bytes, as Config.SessionBytes
+// is for all sessions; a budget that is smaller already stays. What has been
+// granted to the peer stands, so that the whole effect is there when it has
+// used that.
+func (s *Session) Limit(bytes int) {
+	if bytes < s.budget {
+		s.incoming.init(s.conn, max(bytes, 1))
+	}
 }
 
 // adapt sets the window to what the budget holds of frames like the recent ones.
@@ -127,7 +140,7 @@ func (s *Session) handleTransfer(t *frames.Transfer, chunk *buffers.Chunk, from,
 	if err := s.number(e, t); err != nil {
 		return err
 	}
-	if e.link == nil { // detached by us: §2.6.5, the rest is discarded
+	if e.link == nil || e.unanswered { // detached by us: §2.6.5, the rest is discarded; or refused
 		s.Pulled(1)
 		return nil
 	}

@@ -81,12 +81,12 @@ func (b Bare) Drop(by *transport.Conn) {
 	b.Payload.Release()
 }
 
-// Carry takes b, which has been bound to the link, into its account.
-func (s *Sender) Carry(b Bare) Item {
-	if s.Slow() {
+// Carry takes b, which has been bound to a Sender, into its account.
+func (d *Dest) Carry(b Bare) Item {
+	if d.Slow() {
 		b.Payload = b.Payload.Compact()
 	}
-	s.budget.Charge(int64(b.Payload.Len()))
+	d.budget.Charge(int64(b.Payload.Len()))
 	return Item{Bare: b}
 }
 
@@ -94,7 +94,7 @@ func (s *Sender) Carry(b Bare) Item {
 func (s *Sender) adopt(b Bare) *Copy {
 	d := b.Delivery()
 	c := &d.one
-	*c = Copy{d: d, to: s, solo: true, charged: int64(b.Payload.Len())}
+	*c = Copy{d: d, to: s, dest: &s.Dest, account: &s.Dest, solo: true, charged: int64(b.Payload.Len())}
 	d.copies = append(d.copies, c)
 	d.bound = true
 	return c
@@ -118,7 +118,7 @@ func (s *Sender) writeBare(o *transport.Output, b Bare) bool {
 	s.Session().Send(o, s.ep, t, nil, b.Payload)
 	o.Charge(s, int64(n))
 	s.pass(b.From, 1, int64(n))
-	s.concluded.Add(1)
+	s.Dest.concluded.Add(1)
 	b.Payload.Release()
 	return true
 }

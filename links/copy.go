@@ -10,13 +10,15 @@ import (
 // A Copy is a delivery on its way to one Sender. It is guarded by the lock of
 // the Sender's connection once it is in the Sender's queue.
 type Copy struct {
-	d      *Delivery
-	to     *Sender
-	id     amqp.DeliveryNumber // outgoing delivery-id
-	cursor buffers.Cursor
-	rest   []byte // of what replaces the beginning of the message, not yet sent
+	d       *Delivery
+	to      *Sender
+	dest    *Dest               // what to is for: to's own, or a far destination
+	account *Dest               // whose bytes it is: dest, or that of the stream's link
+	id      amqp.DeliveryNumber // outgoing delivery-id
+	cursor  buffers.Cursor
+	rest    []byte // of what replaces the beginning of the message, not yet sent
 
-	charged int64 // bytes charged to the Sender's budget; guarded by d.mu
+	charged int64 // bytes charged to account; guarded by d.mu
 	dead    bool  // takes no more bytes; guarded by d.mu
 	encoded int64 // bytes of those that have gone into an output
 	sentAt  int64 // UnixNano of the first transfer
@@ -39,10 +41,15 @@ const (
 	postBound
 	postCredit
 	postGate
+	postAttach
+	postRetire
 )
 
 // Delivery is what is copied.
 func (c *Copy) Delivery() *Delivery { return c.d }
+
+// Dest is the destination that the copy is for.
+func (c *Copy) Dest() *Dest { return c.dest }
 
 // Link implements transport.Unsettled.
 func (c *Copy) Link() transport.Link { return c.to }
@@ -103,7 +110,7 @@ func (c *Copy) Disposed(p *transport.Disposition) bool {
 func (c *Copy) conclude(settled bool, state messaging.DeliveryState) {
 	c.over = true
 	c.to.outcome(c, state)
-	c.resolve(settled, state)
+	c.resolve(c.to.Conn(), settled, state)
 	if c.sent {
 		c.finish()
 		return
@@ -113,12 +120,12 @@ func (c *Copy) conclude(settled bool, state messaging.DeliveryState) {
 	c.to.Session().Ready(c.to.Endpoint())
 }
 
-func (c *Copy) resolve(settled bool, state messaging.DeliveryState) {
+func (c *Copy) resolve(by *transport.Conn, settled bool, state messaging.DeliveryState) {
 	if c.multi {
-		c.d.resolveOne(c.to.Conn(), state)
+		c.d.resolveOne(by, state)
 		return
 	}
-	c.d.Resolve(c.to.Conn(), settled, state.Clone())
+	c.d.Resolve(by, settled, state.Clone())
 }
 
 // Lost handles the end of the receiver's link or session: what was sent and not
@@ -132,16 +139,16 @@ func (c *Copy) Lost() {
 		if !c.sent {
 			c.stop()
 		}
-		c.to.concluded.Add(1)
-		d := c.d
+		c.dest.conclude(c, c.to.Conn())
+		d, src := c.d, c.dest.source
 		c.unkeep(true)
 		d.unbound()
-		c.to.source.Retry(d, c.to.Conn())
+		src.Retry(d, c.to.Conn())
 		return
 	}
 	state := messaging.Modified(true, false, nil)
 	c.to.outcome(c, state)
-	c.resolve(true, state)
+	c.resolve(c.to.Conn(), true, state)
 	if !c.sent {
 		c.stop()
 	}
@@ -154,16 +161,23 @@ func (c *Copy) stop() {
 		return
 	}
 	c.sent = true
+	left := int64(0)
 	c.d.mu.Lock()
-	left := c.charged - c.encoded
-	c.encoded = c.charged
-	c.dead = true
+	if !c.dead && !c.far() {
+		left = c.charged - c.encoded
+		c.encoded = c.charged
+		c.dead = true
+	}
 	c.d.mu.Unlock()
 	c.detach(false)
-	c.unsent()
-	c.to.feed(c.d.from)
-	c.to.credit(left)
+	c.unsent(c.to.Conn())
+	c.account.feed(c.d.from, c.to.Conn())
+	c.account.credit(left, c.to.Conn())
 }
+
+// far tells whether the bytes count until the outcome is known and not until
+// they have been written.
+func (c *Copy) far() bool { return c.account.hop != nil }
 
 // detach ends the reading of the message. With keep the bytes stay.
 func (c *Copy) detach(keep bool) {
@@ -178,21 +192,21 @@ func (c *Copy) detach(keep bool) {
 // unsent records that the copy will write no more. With the last copy of a
 // message its bytes, and its place if it was sent settled, go back to the
 // incoming link.
-func (c *Copy) unsent() {
-	if n, bytes, last := c.left(); last {
-		c.d.from.passed(c.to.Conn(), n, bytes)
+func (c *Copy) unsent(by *transport.Conn) {
+	if n, bytes, last := c.left(by); last {
+		c.d.from.passed(by, n, bytes)
 	}
 }
 
 // left counts the copy as one that writes no more. For the last of a message it
 // returns what the incoming link gets back.
-func (c *Copy) left() (n, bytes int64, last bool) {
+func (c *Copy) left(by *transport.Conn) (n, bytes int64, last bool) {
 	d := c.d
 	if c.multi {
 		if d.unsent.Add(-1) != 0 {
 			return 0, 0, false
 		}
-		d.Waiter.Spread(d.spread, c.to.Conn())
+		d.Waiter.Spread(d.spread, by)
 	}
 	if d.pre {
 		n = 1
@@ -206,7 +220,7 @@ func (c *Copy) unkeep(keep bool) {
 	c.keep = false
 	var start buffers.Cursor
 	c.d.Content.Detach(&start, keep)
-	c.to.source.Kept(-c.d.Size())
+	c.dest.source.Kept(-c.d.Size())
 }
 
 // finish drops the copy. It is the last thing done to it.

@@ -23,13 +23,18 @@ type Delivery struct {
 	Deadline int64  // UnixNano after which the message is of no use; 0 for never
 	Arrived  int64  // UnixNano
 	to       []byte // the address in its properties; with an anonymous terminus
-	strip    bool   // head replaces the beginning on every link
-	head     []byte // replaces the first skip bytes of the content, if not nil
-	skip     int
-	header   messaging.Header // as received; zero where there is none
-	headLen  int              // bytes of the header section in the content
-	whole    bool             // arrived in one frame
-	pre      bool             // sent settled
+	// Origin is the number of the router where the message entered the network,
+	// plus one; 0 if that is this one.
+	Origin uint32
+	// Echo is the connection that the message must not go back to, if any.
+	Echo    *transport.Conn
+	strip   bool   // head replaces the beginning on every link
+	head    []byte // replaces the first skip bytes of the content, if not nil
+	skip    int
+	header  messaging.Header // as received; zero where there is none
+	headLen int              // bytes of the header section in the content
+	whole   bool             // arrived in one frame
+	pre     bool             // sent settled
 
 	// Failures counts earlier attempts that failed, for the header's
 	// delivery-count. It is guarded by the address's lock.
@@ -115,6 +120,7 @@ func (d *Delivery) Release() {
 func (d *Delivery) reset() {
 	d.Content.Reset()
 	d.from, d.session = nil, nil
+	d.Origin, d.Echo = 0, nil
 	d.format, d.Deadline, d.Arrived = 0, 0, 0
 	d.head, d.skip, d.headLen = nil, 0, 0
 	d.header = messaging.Header{}
@@ -254,32 +260,57 @@ func (d *Delivery) DropBy(by *transport.Conn, state messaging.DeliveryState) {
 
 // New copies. They are called under the lock of the address.
 
-// BindOne makes the delivery's only copy, for s. It takes the caller's
-// reference to the delivery.
-func (d *Delivery) BindOne(s *Sender, by *transport.Conn, keep bool) *Copy {
+// BindOne makes the delivery's only copy, for to. It takes the caller's
+// reference to the delivery, unless it returns nil: then there is no way to to
+// at present.
+func (d *Delivery) BindOne(to *Dest, by *transport.Conn, keep bool) *Copy {
+	s := to.route(d, by)
+	if s == nil {
+		return nil
+	}
 	c := &d.one
 	if d.rebound {
 		c = new(Copy) // news for the earlier copy may still be under way
 	}
-	*c = Copy{d: d, to: s, keep: keep}
+	*c = Copy{d: d, to: s, dest: to, account: account(to, s), keep: keep}
 	d.bind(c, by)
 	return c
 }
 
-// BindAll makes a copy for each of to. It takes the caller's reference.
-func (d *Delivery) BindAll(to []*Sender, by *transport.Conn, copies []*Copy) []*Copy {
-	d.retain(int32(len(to)) - 1)
-	d.unsent.Store(int32(len(to)))
-	d.spread = d.Content.Size()
-	d.Content.Attach(int32(len(to)))
-	d.mu.Lock()
-	d.tally.left = len(to)
-	for _, s := range to {
+// account is where the bytes of a copy for to count that goes over s.
+func account(to *Dest, s *Sender) *Dest {
+	if s.stream {
+		return &s.Dest
+	}
+	return to
+}
+
+// BindAll makes a copy for each of to that there is a way to. It takes the
+// caller's reference, unless there are no copies.
+func (d *Delivery) BindAll(to []*Dest, by *transport.Conn, copies []*Copy) []*Copy {
+	for _, dest := range to {
+		s := dest.route(d, by)
+		if s == nil {
+			continue
+		}
 		c := copyPool.Get().(*Copy)
-		*c = Copy{d: d, to: s, multi: true, charged: d.Content.Size()}
-		s.budget.Charge(c.charged)
-		d.copies = append(d.copies, c)
+		*c = Copy{d: d, to: s, dest: dest, account: account(dest, s), multi: true}
 		copies = append(copies, c)
+	}
+	n := len(copies)
+	if n == 0 {
+		return copies
+	}
+	d.retain(int32(n) - 1)
+	d.unsent.Store(int32(n))
+	d.spread = d.Content.Size()
+	d.Content.Attach(int32(n))
+	d.mu.Lock()
+	d.tally.left = n
+	for _, c := range copies {
+		c.charged = d.Content.Size()
+		c.account.budget.Charge(c.charged)
+		d.copies = append(d.copies, c)
 	}
 	d.bound = true
 	d.mu.Unlock()
@@ -290,7 +321,7 @@ func (d *Delivery) BindAll(to []*Sender, by *transport.Conn, copies []*Copy) []*
 func (d *Delivery) bind(c *Copy, by *transport.Conn) {
 	if c.keep {
 		d.Content.Attach(2)
-		c.to.source.Kept(d.Content.Size())
+		c.dest.source.Kept(d.Content.Size())
 	} else {
 		if c.solo = d.whole; !c.solo {
 			d.Content.Attach(1)
@@ -298,7 +329,7 @@ func (d *Delivery) bind(c *Copy, by *transport.Conn) {
 	}
 	d.mu.Lock()
 	c.charged = d.Content.Size()
-	c.to.budget.Charge(c.charged)
+	c.account.budget.Charge(c.charged)
 	d.copies = append(d.copies[:0], c)
 	d.bound = true
 	d.mu.Unlock()

@@ -18,6 +18,9 @@ type Limits struct {
 	MaxMessageSize uint64
 	// StripIn and StripOut remove the router's annotations.
 	StripIn, StripOut bool
+	// Sure says that the peer, a router, knows messages whose outcome does not
+	// matter (see Delivery).
+	Sure bool
 }
 
 // maxUnsent is the most messages that may be bound to an outgoing link and not

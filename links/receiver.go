@@ -22,6 +22,9 @@ type Forwarder interface {
 	Gate() Gate
 	// NeedsTo tells whether the properties section decides where a message goes.
 	NeedsTo() bool
+	// Gathers tells whether messages had better be complete when they are
+	// forwarded, as far as a delivery without a destination may hold them.
+	Gathers() bool
 }
 
 // A Receiver is a link on which the peer sends: the router's receiving end.
@@ -308,7 +311,7 @@ func (r *Receiver) append(d *Delivery, s buffers.Slice, end bool) {
 		}
 		alive = true
 		c.charged += n
-		if c.to.budget.Charge(n) && !end && c.to.hold(r) {
+		if c.account.budget.Charge(n) && !end && c.account.hold(r) {
 			r.holds++
 		}
 		c.to.wake(r.Conn())
@@ -385,6 +388,9 @@ func (r *Receiver) oversize(d *Delivery) error {
 // forwarded, if the envelope is there.
 func (r *Receiver) submit(d *Delivery, more bool) {
 	if more && r.arrived < r.nextLook {
+		return
+	}
+	if more && r.arrived < r.limits.UnboundBytes/2 && r.forward.Gathers() {
 		return
 	}
 	ready, refusal := d.open(&r.limits, r.forward.NeedsTo(), more)

@@ -75,7 +75,7 @@ func (s *Sender) tooLarge(c *Copy) {
 	c.over, c.early = true, true
 	state := messaging.Rejected(amqp.Errorf(amqp.CondMessageSizeExceeded, "the receiver takes no messages of more than %d bytes", s.most))
 	s.outcome(c, state)
-	c.resolve(true, state)
+	c.resolve(s.Conn(), true, state)
 }
 
 // pop returns the next message that may be sent.
@@ -92,7 +92,9 @@ func (s *Sender) pop() (it Item, ok bool) {
 		it = s.taken[s.next]
 		s.taken[s.next] = Item{}
 		s.next++
-		s.begun++
+		if it.C == nil || it.C.dest.hop == nil {
+			s.begun++
+		}
 		if it.C == nil || s.usable(it.C) {
 			return it, true
 		}
@@ -121,15 +123,24 @@ func (s *Sender) usable(c *Copy) bool {
 	var state messaging.DeliveryState
 	switch {
 	case d.Deadline != 0 && s.Conn().Now > d.Deadline:
-		s.source.Expired()
+		c.dest.source.Expired()
 		state = messaging.Modified(false, true, nil)
 	case d.Content.Aborted():
 	default:
 		return true
 	}
-	s.Forget(c, state)
-	s.source.Unbound(s, s.Conn(), 1)
+	s.drop(c, state)
 	return false
+}
+
+// drop gives up a copy that has not been begun.
+func (s *Sender) drop(c *Copy, state messaging.DeliveryState) {
+	d := c.dest
+	d.Forget(c, s.Conn(), state)
+	if d.hop != nil {
+		d.countDown(1, s.Conn())
+	}
+	d.source.Unbound(d, s.Conn(), 1)
 }
 
 // write writes one frame or more of c. It returns done = false when the message
@@ -148,7 +159,7 @@ func (s *Sender) write(o *transport.Output, c *Copy) (n int, done bool) {
 			prefix, skip = d.compose(s.limits.StripOut, s.Conn().Now)
 		}
 		if skip > 0 && len(prefix) == 0 && d.Size() <= int64(skip) && !d.Complete() {
-			s.feed(d.from)
+			c.account.feed(d.from, s.Conn())
 			return 0, false // nothing to begin with is there yet
 		}
 		s.skip(o, c, skip)
@@ -170,7 +181,7 @@ func (s *Sender) write(o *transport.Output, c *Copy) (n int, done bool) {
 	}
 	length := part.Len()
 	if length == 0 && more && len(prefix) == 0 {
-		s.feed(d.from)
+		c.account.feed(d.from, s.Conn())
 		return 0, false
 	}
 	t.More = more
@@ -217,7 +228,9 @@ func (s *Sender) advance(o *transport.Output, c *Copy, n int) {
 	d := c.d
 	d.Content.Advance(&c.cursor, n)
 	s.Counters.Bytes += uint64(n)
-	o.Charge(s, int64(n))
+	if c.account == &s.Dest {
+		o.Charge(s, int64(n))
+	}
 	if d.whole {
 		c.encoded += int64(n)
 	} else {
@@ -237,9 +250,10 @@ func (s *Sender) complete(c *Copy) {
 	s.current = nil
 	c.sent = true
 	c.detach(false)
-	if n, bytes, last := c.left(); last {
+	if n, bytes, last := c.left(s.Conn()); last {
 		s.pass(d.from, n, bytes)
 	}
+	s.free(s.Conn())
 	switch {
 	case c.over: // the outcome came before the end
 		c.finish()
@@ -248,10 +262,10 @@ func (s *Sender) complete(c *Copy) {
 		// sent it all is as good as can be known (§2.6.12).
 		c.over = true
 		if d.settled.Load() {
-			s.concluded.Add(1)
+			c.dest.conclude(c, s.Conn())
 		} else {
 			s.outcome(c, messaging.Accepted)
-			c.resolve(true, messaging.Accepted)
+			c.resolve(s.Conn(), true, messaging.Accepted)
 		}
 		c.finish()
 	}
@@ -260,16 +274,23 @@ func (s *Sender) complete(c *Copy) {
 // abort ends a message that cannot be completed or is no longer wanted.
 func (s *Sender) abort(o *transport.Output, c *Copy) int {
 	s.current = nil
+	by := s.Conn()
 	if !c.started {
 		// Nothing of it was sent: it takes no credit, has no delivery-id, and
 		// counts as never given.
+		over := c.over
 		c.stop()
-		if c.over {
-			s.concluded.Add(^uint32(0))
-		} else if c.over = true; c.multi {
-			c.resolve(true, messaging.Released)
+		if !over && c.dest.hop != nil {
+			c.dest.conclude(c, by)
 		}
-		s.source.Unbound(s, s.Conn(), 1)
+		if over || c.dest.hop != nil {
+			c.dest.concluded.Add(^uint32(0))
+		}
+		if c.over = true; !over && c.multi {
+			c.resolve(by, true, messaging.Released)
+		}
+		c.dest.source.Unbound(c.dest, by, 1)
+		s.free(by)
 		c.finish()
 		return 0
 	}
@@ -285,11 +306,12 @@ func (s *Sender) abort(o *transport.Output, c *Copy) int {
 		if !c.settled {
 			s.Session().Settled(c.id)
 		}
-		s.concluded.Add(1)
+		c.dest.conclude(c, by)
 		if c.multi {
-			c.resolve(true, messaging.Released)
+			c.resolve(by, true, messaging.Released)
 		}
 	}
+	s.free(by)
 	c.finish()
 	return 64
 }
@@ -320,7 +342,7 @@ func (s *Sender) pass(r *Receiver, n, bytes int64) {
 func (s *Sender) flushPassed() {
 	if n := s.begun; n != 0 {
 		s.begun = 0
-		s.countDown(n)
+		s.Dest.countDown(n, s.Conn())
 	}
 	if r := s.passFrom; r != nil {
 		r.passed(s.Conn(), s.passN, s.passBytes)

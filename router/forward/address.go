@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,17 +57,21 @@ type Address struct {
 	left func(*Address)
 
 	mu      sync.Mutex // guards the fields below
-	dests   []*links.Sender
+	dests   []*links.Dest
+	picky   int // destinations that do not take messages from everywhere
 	turn    int // where the next round among equals begins
 	sources map[*links.Receiver]struct{}
-	waiting [10][]*links.Delivery // by priority
-	count   int
+	own     lane    // what entered the network here and may go to all destinations
+	lanes   []*lane // what else waits
+	count   int     // of all that waits
 	bytes   int64
 	full    bool
 	backlog int
-	pinned  *buffers.Chunk  // what deliveries that wait may be in without a copy
-	touched []*links.Sender // with bindings that are not in their queues yet
-	copies  []*links.Copy   // scratch
+	pinned  *buffers.Chunk // what deliveries that wait may be in without a copy
+	touched []*links.Dest  // with bindings that are not in their queues yet
+	copies  []*links.Copy  // scratch
+	targets []*links.Dest  // scratch
+	dropped []links.Item   // multicast copies whose link has gone, for unlock
 
 	retained atomic.Int64 // bytes kept for another attempt
 
@@ -74,6 +79,7 @@ type Address struct {
 	spread, spreadBytes atomic.Int64
 
 	gate atomic.Uint32
+	far  atomic.Int32 // destinations behind other routers
 
 	Stats Stats
 }
@@ -91,6 +97,10 @@ func (a *Address) Gate() links.Gate { return links.Gate(a.gate.Load()) }
 
 // NeedsTo implements links.Forwarder.
 func (a *Address) NeedsTo() bool { return false }
+
+// Gathers implements links.Forwarder: a message that may go to another router
+// had better be complete, since an incomplete one needs a link to itself.
+func (a *Address) Gathers() bool { return a.far.Load() > 0 }
 
 // View is what management shows of an address.
 type View struct {
@@ -112,13 +122,15 @@ func (a *Address) View() View {
 	}
 }
 
-// Destinations calls f for each destination.
+// Destinations calls f for each destination that is a link of this router.
 func (a *Address) Destinations(f func(*links.Sender)) {
 	a.mu.Lock()
-	dests := append([]*links.Sender(nil), a.dests...)
+	dests := append([]*links.Dest(nil), a.dests...)
 	a.mu.Unlock()
-	for _, s := range dests {
-		f(s)
+	for _, d := range dests {
+		if s := d.Link(); s != nil {
+			f(s)
+		}
 	}
 }
 
@@ -142,16 +154,19 @@ func (a *Address) Forward(r *links.Receiver, batch []links.Arrival) {
 	for _, m := range batch {
 		a.forward(m.D, m.Bare, by)
 	}
-	a.flush(by)
-	a.mu.Unlock()
+	if !a.flush(by) {
+		a.match(by)
+	}
+	a.unlock(by)
 }
 
 // forward brings one message to its destinations, or lets it wait: d, or if
 // that is nil, b.
 func (a *Address) forward(d *links.Delivery, b links.Bare, by *transport.Conn) {
-	if d == nil && (a.count > 0 || a.Distribution == Multicast) {
+	if d == nil && (a.count > 0 || a.Distribution == Multicast || a.picky > 0) {
 		d = b.Delivery()
 	}
+	l := &a.own
 	if d != nil {
 		d.Waiter = a
 		if a.Priority >= 0 {
@@ -161,38 +176,44 @@ func (a *Address) forward(d *links.Delivery, b links.Bare, by *transport.Conn) {
 			a.copyToAll(d, by)
 			return
 		}
-		if a.ahead(d.Priority) {
-			a.wait(d)
+		l = a.laneOf(d)
+		if l.ahead(d.Priority) {
+			a.wait(l, d)
 			return
 		}
 	}
-	switch s := a.choose(); {
+	switch s := a.choose(l); {
 	case s == nil && d == nil:
 		a.forward(b.Delivery(), b, by)
+	case s == nil && a.nowhere(l):
+		a.lose(d, by)
 	case s == nil:
-		a.wait(d)
+		a.wait(l, d)
 	case d == nil:
 		a.hand(s, s.Carry(b))
-	default:
-		a.bind(d, s, by)
+	case !a.bind(d, s, by):
+		a.wait(l, d)
 	}
 }
 
-// ahead tells whether something waits that goes before a delivery of priority p.
-func (a *Address) ahead(p uint8) bool {
-	if a.count == 0 {
-		return false
+// unlock ends what has been done under the lock.
+func (a *Address) unlock(by *transport.Conn) {
+	dropped := a.dropped
+	a.dropped = nil
+	a.mu.Unlock()
+	for _, it := range dropped {
+		it.C.Dest().Forget(it.C, by, messaging.Released)
 	}
-	for q := len(a.waiting) - 1; q >= int(p); q-- {
-		if len(a.waiting[q]) > 0 {
-			return true
-		}
-	}
-	return false
+}
+
+// lose drops a delivery for which there is no destination.
+func (a *Address) lose(d *links.Delivery, by *transport.Conn) {
+	a.Stats.DroppedNoDestination.Add(1)
+	d.DropBy(by, messaging.Released)
 }
 
 // wait puts d at the end of those of its priority.
-func (a *Address) wait(d *links.Delivery) {
+func (a *Address) wait(l *lane, d *links.Delivery) {
 	// Those that wait in the memory that is being read into will most likely
 	// go on in a moment, and are not copied out of it yet.
 	if pin := d.Content.Pin(); pin != a.pinned || buffers.Tight() {
@@ -200,7 +221,7 @@ func (a *Address) wait(d *links.Delivery) {
 		a.pinned = pin
 	}
 	d.Waits, d.Parked = true, d.Content.Held()
-	a.waiting[d.Priority] = append(a.waiting[d.Priority], d)
+	l.putLast(d)
 	a.count++
 	a.bytes += d.Parked
 	a.watermark(nil)
@@ -213,10 +234,9 @@ func (a *Address) park() {
 	if a.count == 0 {
 		return
 	}
-	for _, w := range a.waiting {
-		for i := len(w) - 1; i >= 0 && !w[i].Compact; i-- {
-			w[i].Park()
-		}
+	a.own.park()
+	for _, l := range a.lanes {
+		l.park()
 	}
 }
 
@@ -235,45 +255,26 @@ func (a *Address) Grew(d *links.Delivery, n int64, by *transport.Conn) {
 // among the last, since its sender had not finished it.
 func (a *Address) Withdraw(d *links.Delivery, by *transport.Conn) {
 	a.mu.Lock()
-	w := a.waiting[d.Priority]
-	i := len(w) - 1
-	for i >= 0 && w[i] != d {
-		i--
-	}
-	if i < 0 {
+	if !d.Waits || !a.laneOf(d).withdraw(d) {
 		a.mu.Unlock()
 		return
 	}
-	a.waiting[d.Priority] = append(w[:i], w[i+1:]...)
-	w[len(w)-1] = nil
-	d.Waits = false
-	a.count--
-	a.bytes -= d.Parked
+	a.taken(d)
 	a.watermark(by)
 	a.mu.Unlock()
 	d.DropBy(by, messaging.DeliveryState{})
 }
 
-// next takes the delivery that has waited longest at the highest priority.
-func (a *Address) next() *links.Delivery {
-	for q := len(a.waiting) - 1; q >= 0; q-- {
-		if w := a.waiting[q]; len(w) > 0 {
-			d := w[0]
-			w[0] = nil
-			if a.waiting[q] = w[1:]; len(w) == 1 {
-				a.waiting[q] = nil
-			}
-			d.Waits = false
-			a.count--
-			a.bytes -= d.Parked
-			return d
-		}
-	}
-	return nil
+// taken counts a delivery that waits no longer.
+func (a *Address) taken(d *links.Delivery) {
+	d.Waits = false
+	a.count--
+	a.bytes -= d.Parked
 }
 
-// bind gives d to s. It takes the caller's reference.
-func (a *Address) bind(d *links.Delivery, s *links.Sender, by *transport.Conn) {
+// bind gives d to s, and takes the caller's reference. It returns false, and
+// does not, if there is no way to s now.
+func (a *Address) bind(d *links.Delivery, s *links.Dest, by *transport.Conn) bool {
 	keep := false
 	if a.Redeliver && !d.Settled() && d.Complete() {
 		// What is kept has a bound of its own; beyond it the ability to send
@@ -283,55 +284,111 @@ func (a *Address) bind(d *links.Delivery, s *links.Sender, by *transport.Conn) {
 	if s.Slow() {
 		d.Park()
 	}
-	a.hand(s, links.Item{C: d.BindOne(s, by, keep)})
+	c := d.BindOne(s, by, keep)
+	if c == nil {
+		return false
+	}
+	a.hand(s, links.Item{C: c})
+	return true
 }
 
-func (a *Address) hand(s *links.Sender, it links.Item) {
-	if len(s.Dest.Batch) == 0 {
+func (a *Address) hand(s *links.Dest, it links.Item) {
+	if len(s.Batch) == 0 {
 		a.touched = append(a.touched, s)
 	}
-	s.Dest.Batch = append(s.Dest.Batch, it)
-	s.Dest.Bound++
-	s.Dest.Given++
+	s.Batch = append(s.Batch, it)
+	s.Bound++
+	s.Given++
 }
 
-// flush moves what has been bound to the queues.
-func (a *Address) flush(by *transport.Conn) {
+// flush moves what has been bound to the queues. It returns false if a link has
+// gone meanwhile: what it did not take waits again.
+func (a *Address) flush(by *transport.Conn) (all bool) {
+	all = true
 	for i, s := range a.touched {
-		a.Stats.Egress.Add(uint64(len(s.Dest.Batch)))
-		s.Enqueue(s.Dest.Batch, by)
-		clear(s.Dest.Batch)
-		s.Dest.Batch = s.Dest.Batch[:0]
+		a.Stats.Egress.Add(uint64(len(s.Batch)))
+		lost := s.Enqueue(s.Batch, by)
+		clear(s.Batch)
+		s.Batch = s.Batch[:0]
 		a.touched[i] = nil
+		if len(lost) > 0 {
+			all = false
+			a.Stats.Egress.Add(-uint64(len(lost)))
+			a.takeBack(s, lost, by)
+		}
 	}
 	a.touched = a.touched[:0]
+	return all
 }
 
-func (a *Address) choose() *links.Sender {
-	if a.Distribution == Closest {
-		return a.closest()
+// takeBack lets wait what was bound to s and not begun.
+func (a *Address) takeBack(s *links.Dest, unsent []links.Item, by *transport.Conn) {
+	s.Bound -= amqp.SequenceNo(len(unsent))
+	s.Given -= uint32(len(unsent))
+	if a.Distribution == Multicast {
+		a.dropped = append(a.dropped, unsent...)
+		return
 	}
-	return a.balanced()
+	back := make([]*links.Delivery, len(unsent))
+	for i, it := range unsent {
+		if it.C == nil {
+			back[i] = it.Bare.Delivery()
+			continue
+		}
+		back[i] = it.C.Delivery()
+		back[i].Unbind(it.C)
+	}
+	a.requeue(back, by)
+}
+
+func (a *Address) choose(l *lane) *links.Dest {
+	if a.Distribution == Closest {
+		return a.closest(l)
+	}
+	return a.balanced(l)
+}
+
+// may tells whether what is in l may go to s.
+func (a *Address) may(l *lane, s *links.Dest) bool {
+	return a.picky == 0 || l.may(s)
 }
 
 // capable tells whether s can take a delivery now.
-func capable(s *links.Sender) bool { return s.Dest.Credit() > 0 && !s.Over() }
+func capable(s *links.Dest) bool { return s.Credit() > 0 && !s.Over() }
 
 // match gives what waits to destinations with capacity.
 func (a *Address) match(by *transport.Conn) {
-	for a.count > 0 {
-		s := a.choose()
-		if s == nil {
+	for {
+		for moved := true; moved && a.count > 0; {
+			moved = a.step(&a.own, by)
+			for _, l := range a.lanes {
+				moved = a.step(l, by) || moved
+			}
+		}
+		if a.flush(by) {
 			break
 		}
-		d := a.next()
-		if a.useless(d, by) {
-			continue
-		}
-		a.bind(d, s, by)
 	}
-	a.flush(by)
+	a.sweepLanes()
 	a.watermark(by)
+}
+
+// step gives the next delivery of a lane away, if it can.
+func (a *Address) step(l *lane, by *transport.Conn) bool {
+	if l.count == 0 {
+		return false
+	}
+	s := a.choose(l)
+	if s == nil {
+		return false
+	}
+	d := l.next()
+	a.taken(d)
+	if a.useless(d, by) || a.bind(d, s, by) {
+		return true
+	}
+	a.requeue([]*links.Delivery{d}, by)
+	return false
 }
 
 // useless drops a delivery that was aborted or whose time ran out.
@@ -367,35 +424,43 @@ func (a *Address) watermark(by *transport.Conn) {
 }
 
 // Supply implements links.Source.
-func (a *Address) Supply(s *links.Sender, by *transport.Conn, limit amqp.SequenceNo) {
+func (a *Address) Supply(s *links.Dest, by *transport.Conn, limit amqp.SequenceNo) {
 	a.mu.Lock()
-	s.Dest.Limit = limit
+	s.Limit = limit
 	a.fill(s, by)
-	a.mu.Unlock()
+	a.unlock(by)
 }
 
 // Resupply implements links.Source.
-func (a *Address) Resupply(s *links.Sender, by *transport.Conn) {
+func (a *Address) Resupply(s *links.Dest, by *transport.Conn) {
 	a.mu.Lock()
 	a.fill(s, by)
-	a.mu.Unlock()
+	a.unlock(by)
 }
 
-func (a *Address) fill(s *links.Sender, by *transport.Conn) {
+func (a *Address) fill(s *links.Dest, by *transport.Conn) {
 	if a.Distribution == Multicast {
 		a.fillCopies(s, by)
 		return
 	}
-	if a.count > 0 && s.Dest.Credit() > 0 {
+	if a.count > 0 && s.Credit() > 0 {
 		a.match(by)
 	}
 }
 
 // AddDestination implements links.Source.
-func (a *Address) AddDestination(s *links.Sender, by *transport.Conn) {
+func (a *Address) AddDestination(s *links.Dest, by *transport.Conn) {
 	a.mu.Lock()
-	s.Dest.Index = len(a.dests)
+	a.add(s, by)
+	a.mu.Unlock()
+}
+
+func (a *Address) add(s *links.Dest, by *transport.Conn) {
+	s.Index = len(a.dests)
 	a.dests = append(a.dests, s)
+	if s.Far() || s.NoEcho {
+		a.picky++
+	}
 	if len(a.dests) == 1 {
 		a.full = false
 		a.gate.Store(uint32(links.GateOpen))
@@ -403,56 +468,52 @@ func (a *Address) AddDestination(s *links.Sender, by *transport.Conn) {
 			r.GateChanged(by)
 		}
 	}
-	a.mu.Unlock()
 }
 
-// RemoveDestination implements links.Source. The link returns what it has not
-// sent afterwards.
-func (a *Address) RemoveDestination(s *links.Sender, by *transport.Conn) {
+// RemoveDestination implements links.Source. What was bound to the destination
+// and not sent is returned afterwards.
+func (a *Address) RemoveDestination(s *links.Dest, by *transport.Conn) {
 	a.mu.Lock()
-	if i := s.Dest.Index; i < len(a.dests) && a.dests[i] == s {
+	if a.has(s) {
 		n := len(a.dests) - 1
-		a.dests[i] = a.dests[n]
-		a.dests[i].Dest.Index = i
+		a.dests[s.Index] = a.dests[n]
+		a.dests[s.Index].Index = s.Index
 		a.dests[n] = nil
 		a.dests = a.dests[:n]
+		if s.Far() || s.NoEcho {
+			a.picky--
+		}
 		if a.turn >= n {
 			a.turn = 0
 		}
 	}
-	late := s.Dest.Backlog
-	s.Dest.Backlog = nil
+	late := s.Backlog
+	s.Backlog = nil
 	a.backlog -= len(late)
 	a.mu.Unlock()
 	for _, c := range late {
-		s.Forget(c, messaging.Released)
+		s.Forget(c, by, messaging.Released)
 	}
 }
 
+func (a *Address) has(s *links.Dest) bool { return s.Index < len(a.dests) && a.dests[s.Index] == s }
+
 // Return implements links.Source: what was not sent goes back to the front.
-func (a *Address) Return(s *links.Sender, by *transport.Conn, unsent []links.Item) {
+func (a *Address) Return(s *links.Dest, by *transport.Conn, unsent []links.Item) {
 	if a.Distribution == Multicast {
 		if a.keepCopies(s, unsent) {
 			return
 		}
 		for _, it := range unsent {
-			s.Forget(it.C, messaging.Released)
+			s.Forget(it.C, by, messaging.Released)
 		}
 	}
 	a.mu.Lock()
-	s.Dest.Bound -= amqp.SequenceNo(len(unsent))
-	s.Dest.Given -= uint32(len(unsent))
-	if a.Distribution != Multicast {
-		back := make([]*links.Delivery, len(unsent))
-		for i, it := range unsent {
-			if it.C == nil {
-				back[i] = it.Bare.Delivery()
-				continue
-			}
-			back[i] = it.C.Delivery()
-			back[i].Unbind(it.C)
-		}
-		a.requeue(back, by)
+	if a.Distribution == Multicast {
+		s.Bound -= amqp.SequenceNo(len(unsent))
+		s.Given -= uint32(len(unsent))
+	} else {
+		a.takeBack(s, unsent, by)
 	}
 	a.settle(by)
 }
@@ -461,21 +522,21 @@ func (a *Address) Return(s *links.Sender, by *transport.Conn, unsent []links.Ite
 // priorities. One that has been aborted meanwhile does not wait: its sender has
 // seen it bound and did not withdraw it.
 func (a *Address) requeue(back []*links.Delivery, by *transport.Conn) {
-	var front [10][]*links.Delivery
+	back = slices.DeleteFunc(back, func(d *links.Delivery) bool { return a.useless(d, by) })
 	for _, d := range back {
-		if a.useless(d, by) {
-			continue
-		}
 		d.Park()
 		d.Waits, d.Parked = true, d.Content.Held()
-		front[d.Priority] = append(front[d.Priority], d)
 		a.count++
 		a.bytes += d.Parked
 	}
-	for p, f := range front {
-		if len(f) > 0 {
-			a.waiting[p] = append(f, a.waiting[p]...)
+	for len(back) > 0 { // from the end, in runs of one lane and priority
+		i := len(back) - 1
+		l, p := a.laneOf(back[i]), back[i].Priority
+		for i > 0 && back[i-1].Priority == p && a.laneOf(back[i-1]) == l {
+			i--
 		}
+		l.putFirst(p, back[i:])
+		back = back[:i]
 	}
 }
 
@@ -484,28 +545,25 @@ func (a *Address) requeue(back []*links.Delivery, by *transport.Conn) {
 func (a *Address) settle(by *transport.Conn) {
 	if len(a.dests) > 0 {
 		a.match(by)
-		a.mu.Unlock()
-		return
+	} else {
+		a.gate.Store(uint32(links.GateClosed))
+		a.full = false
+		for r := range a.sources {
+			r.GateChanged(by)
+		}
 	}
-	a.gate.Store(uint32(links.GateClosed))
-	a.full = false
-	for r := range a.sources {
-		r.GateChanged(by)
-	}
-	var lost []*links.Delivery
-	for d := a.next(); d != nil; d = a.next() {
-		lost = append(lost, d)
-	}
-	a.mu.Unlock()
+	lost := a.stranded()
+	a.unlock(by)
 	for _, d := range lost {
-		a.Stats.DroppedNoDestination.Add(1)
-		d.DropBy(by, messaging.Released)
+		a.lose(d, by)
 	}
 }
 
 // Released implements links.Source.
-func (a *Address) Released(s *links.Sender) {
-	a.Stats.TimedOut.Add(s.Counters.TimedOut)
+func (a *Address) Released(s *links.Dest) {
+	if l := s.Link(); l != nil {
+		a.Stats.TimedOut.Add(l.Counters.TimedOut)
+	}
 	a.tellLeft()
 }
 
@@ -516,25 +574,25 @@ func (a *Address) tellLeft() {
 }
 
 // Unbound implements links.Source.
-func (a *Address) Unbound(s *links.Sender, by *transport.Conn, n uint32) {
+func (a *Address) Unbound(s *links.Dest, by *transport.Conn, n uint32) {
 	a.mu.Lock()
-	s.Dest.Bound -= amqp.SequenceNo(n)
-	s.Dest.Given -= n
+	s.Bound -= amqp.SequenceNo(n)
+	s.Given -= n
 	a.fill(s, by)
-	a.mu.Unlock()
+	a.unlock(by)
 }
 
 // Exhausted implements links.Source.
-func (a *Address) Exhausted(s *links.Sender, deliveryCount amqp.SequenceNo) bool {
+func (a *Address) Exhausted(s *links.Dest, deliveryCount amqp.SequenceNo) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if s.Dest.Bound != deliveryCount || len(s.Dest.Backlog) > 0 && s.Dest.Credit() > 0 {
+	if s.Bound != deliveryCount || len(s.Backlog) > 0 && s.Credit() > 0 {
 		return false
 	}
-	if a.count > 0 && s.Dest.Credit() > 0 {
+	if a.count > 0 && s.Credit() > 0 {
 		return false // it waits for the low mark
 	}
-	s.Dest.Bound = s.Dest.Limit
+	s.Bound = s.Limit
 	return true
 }
 

@@ -1,6 +1,8 @@
 package forward
 
 import (
+	"slices"
+
 	"sluice/amqp"
 	"sluice/amqp/messaging"
 	"sluice/links"
@@ -12,6 +14,12 @@ type Anonymous struct {
 	// Lookup finds the address with this name, or says why there is none. Nil
 	// and nil means that nobody is there.
 	Lookup func(to []byte) (*Address, *amqp.Error)
+	// Far says that there are other routers, so that messages had better be
+	// complete (see links.Forwarder).
+	Far bool
+	// Enter, if not nil, completes what a link from another router says about a
+	// message, and tells whether it may go on.
+	Enter func(*links.Delivery) bool
 	// Stats counts what no address counts.
 	Stats *Stats
 }
@@ -26,6 +34,9 @@ func (n *Anonymous) Forward(r *links.Receiver, batch []links.Arrival) {
 		}
 		same := batch[:k]
 		batch = batch[k:]
+		if n.Enter != nil {
+			same = slices.DeleteFunc(same, func(m links.Arrival) bool { return !n.enter(r, m.D) })
+		}
 		if a != nil {
 			a.Forward(r, same)
 			continue
@@ -41,6 +52,16 @@ func (n *Anonymous) Forward(r *links.Receiver, batch []links.Arrival) {
 	}
 }
 
+// enter drops a message that goes in circles.
+func (n *Anonymous) enter(r *links.Receiver, d *links.Delivery) bool {
+	if n.Enter(d) {
+		return true
+	}
+	n.Stats.DroppedNoDestination.Add(1)
+	r.Drop(d, messaging.Released)
+	return false
+}
+
 // AddSource implements links.Forwarder.
 func (n *Anonymous) AddSource(*links.Receiver) {}
 
@@ -53,3 +74,6 @@ func (n *Anonymous) Gate() links.Gate { return links.GateOpen }
 
 // NeedsTo implements links.Forwarder.
 func (n *Anonymous) NeedsTo() bool { return true }
+
+// Gathers implements links.Forwarder.
+func (n *Anonymous) Gathers() bool { return n.Far }

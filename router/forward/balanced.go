@@ -5,15 +5,15 @@ import "sluice/links"
 // balanced returns the destination with capacity that has the least on its
 // hands: deliveries without an outcome, plus the cost of the way there. Equals
 // take turns.
-func (a *Address) balanced() *links.Sender {
+func (a *Address) balanced(l *lane) *links.Dest {
 	n := len(a.dests)
 	if n == 1 {
-		if s := a.dests[0]; capable(s) {
+		if s := a.dests[0]; a.may(l, s) && capable(s) {
 			return s
 		}
 		return nil
 	}
-	var best *links.Sender
+	var best *links.Dest
 	var least uint32
 	at := 0
 	for i := range n {
@@ -22,10 +22,13 @@ func (a *Address) balanced() *links.Sender {
 			j -= n
 		}
 		s := a.dests[j]
-		if s.Dest.Credit() <= 0 {
+		if s.Credit() <= 0 || !a.may(l, s) {
+			if s.Far() {
+				s.Over() // has the address told when it takes something
+			}
 			continue
 		}
-		load := s.Load() + s.Dest.Cost
+		load := s.Load() + s.Cost
 		if best != nil && load >= least || s.Over() {
 			continue
 		}

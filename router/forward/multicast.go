@@ -13,85 +13,103 @@ import (
 // makes it wait for the slowest. Bytes already shared cost nothing more, so the
 // high mark does not keep a copy from its queue; it holds the sender instead.
 func (a *Address) copyToAll(d *links.Delivery, by *transport.Conn) {
-	late := false
-	for _, s := range a.dests {
-		if s.Dest.Credit() <= 0 || s.Slow() {
-			late = true
+	targets := a.dests
+	if a.picky > 0 {
+		l := lane{origin: d.Origin, echo: d.Echo}
+		targets = a.targets[:0]
+		for _, s := range a.dests {
+			if l.may(s) {
+				targets = append(targets, s)
+			}
+		}
+		a.targets = targets
+	}
+	for _, s := range targets {
+		if s.Credit() <= 0 || s.Slow() {
+			d.Park()
 			break
 		}
 	}
-	if late {
-		d.Park()
+	a.copies = d.BindAll(targets, by, a.copies[:0])
+	if len(a.copies) == 0 {
+		a.lose(d, by)
+		return
 	}
-	a.copies = d.BindAll(a.dests, by, a.copies[:0])
 	a.spread.Add(1)
 	a.spreadBytes.Add(d.Size())
 	a.watermark(nil)
 	for i, c := range a.copies {
-		s := a.dests[i]
-		if s.Dest.Credit() > 0 && len(s.Dest.Backlog) == 0 {
+		s := c.Dest()
+		if s.Credit() > 0 && len(s.Backlog) == 0 {
 			a.hand(s, links.Item{C: c})
 		} else {
-			s.Dest.Backlog = append(s.Dest.Backlog, c)
+			s.Backlog = append(s.Backlog, c)
 			a.backlog++
+			if s.Far() {
+				s.Over() // has the address told when it takes something
+			}
 		}
 		a.copies[i] = nil
 	}
+	clear(a.targets)
 }
 
 // keepCopies puts copies that s has returned, because its credit was taken back,
 // before those that wait in its backlog. It returns false if s has left.
-func (a *Address) keepCopies(s *links.Sender, unsent []links.Item) bool {
+func (a *Address) keepCopies(s *links.Dest, unsent []links.Item) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if i := s.Dest.Index; i >= len(a.dests) || a.dests[i] != s {
+	if !a.has(s) {
 		return false
 	}
-	back := make([]*links.Copy, len(unsent), len(unsent)+len(s.Dest.Backlog))
+	back := make([]*links.Copy, len(unsent), len(unsent)+len(s.Backlog))
 	for i, it := range unsent {
 		back[i] = it.C
 		s.Reclaim(it.C)
 	}
-	s.Dest.Bound -= amqp.SequenceNo(len(unsent))
-	s.Dest.Given -= uint32(len(unsent))
-	s.Dest.Backlog = append(back, s.Dest.Backlog...)
+	s.Bound -= amqp.SequenceNo(len(unsent))
+	s.Given -= uint32(len(unsent))
+	s.Backlog = append(back, s.Backlog...)
 	a.backlog += len(unsent)
 	return true
 }
 
 // fillCopies moves copies for which s has credit now from its backlog.
-func (a *Address) fillCopies(s *links.Sender, by *transport.Conn) {
-	n := min(len(s.Dest.Backlog), int(max(s.Dest.Credit(), 0)))
+func (a *Address) fillCopies(s *links.Dest, by *transport.Conn) {
+	n := min(len(s.Backlog), int(max(s.Credit(), 0)))
 	if n == 0 {
 		return
 	}
-	for _, c := range s.Dest.Backlog[:n] {
+	for _, c := range s.Backlog[:n] {
 		a.hand(s, links.Item{C: c})
 	}
-	clear(s.Dest.Backlog[:n])
-	if s.Dest.Backlog = s.Dest.Backlog[n:]; len(s.Dest.Backlog) == 0 {
-		s.Dest.Backlog = nil
+	clear(s.Backlog[:n])
+	if s.Backlog = s.Backlog[n:]; len(s.Backlog) == 0 {
+		s.Backlog = nil
 	}
 	a.backlog -= n
 	a.flush(by)
+	if s.Far() && len(s.Backlog) > 0 {
+		s.Over()
+	}
 }
 
 // impatient takes from s the copies in its backlog that have waited longer than
 // the address has patience. It is called under the lock of s's connection.
-func (a *Address) impatient(s *links.Sender, by *transport.Conn) {
+func (a *Address) impatient(s *links.Dest, by *transport.Conn) {
 	limit := now(by) - a.Patience
 	a.mu.Lock()
 	n := 0
-	for n < len(s.Dest.Backlog) && s.Dest.Backlog[n].Delivery().Arrived < limit {
+	for n < len(s.Backlog) && s.Backlog[n].Delivery().Arrived < limit {
 		n++
 	}
-	slow := append([]*links.Copy(nil), s.Dest.Backlog[:n]...)
-	s.Dest.Backlog = s.Dest.Backlog[n:]
+	slow := append([]*links.Copy(nil), s.Backlog[:n]...)
+	s.Backlog = s.Backlog[n:]
 	a.backlog -= n
 	a.mu.Unlock()
 	for _, c := range slow {
 		a.Stats.DroppedSlow.Add(1)
-		s.Forget(c, messaging.Modified(true, false, nil))
+		s.Forget(c, by, messaging.Modified(true, false, nil))
 	}
 }
 

@@ -35,7 +35,7 @@ func (a *Address) Sweep(now int64, stuck func(s *links.Sender, n int)) {
 				}
 			}
 			if a.Patience > 0 && a.Distribution == Multicast {
-				a.impatient(s, c)
+				a.impatient(&s.Dest, c)
 			}
 		})
 	})
@@ -50,20 +50,25 @@ func (a *Address) expired(now int64) []*links.Delivery {
 	}
 	a.park()
 	var out []*links.Delivery
-	for p, w := range a.waiting {
-		kept := w[:0]
-		for _, d := range w {
-			if d.Deadline != 0 && now > d.Deadline {
-				out = append(out, d)
-				d.Waits = false
-				a.count--
-				a.bytes -= d.Parked
-			} else {
-				kept = append(kept, d)
+	expire := func(l *lane) {
+		for p, w := range l.waiting {
+			kept := w[:0]
+			for _, d := range w {
+				if d.Deadline != 0 && now > d.Deadline {
+					out = append(out, d)
+					l.count--
+					a.taken(d)
+				} else {
+					kept = append(kept, d)
+				}
 			}
+			clear(w[len(kept):])
+			l.waiting[p] = kept
 		}
-		clear(w[len(kept):])
-		a.waiting[p] = kept
+	}
+	expire(&a.own)
+	for _, l := range a.lanes {
+		expire(l)
 	}
 	if len(out) > 0 {
 		a.watermark(nil)

@@ -1,0 +1,341 @@
+package links
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"sluice/amqp"
+	"sluice/amqp/frames"
+	"sluice/amqp/transport"
+)
+
+// Origins is a set of routers by their number.
+type Origins []uint64
+
+// Has tells whether router n is in the set.
+func (o Origins) Has(n uint32) bool { return n>>6 < uint32(len(o)) && o[n>>6]>>(n&63)&1 != 0 }
+
+// With returns the set with router n in it; it may be the same memory.
+func (o Origins) With(n uint32) Origins {
+	for n>>6 >= uint32(len(o)) {
+		o = append(o, 0)
+	}
+	o[n>>6] |= 1 << (n & 63)
+	return o
+}
+
+// A Hop is a neighbour router: the next one on the way to others. It is reached
+// over one connection or several, its Ways.
+type Hop struct {
+	ID     string
+	limits Limits
+	ways   atomic.Pointer[[]*Way]
+
+	mu      sync.Mutex // a leaf lock; guards the fields below
+	waiting map[*Dest]struct{}
+	changes uint64 // how often those that wait have been told
+}
+
+// NewHop returns the hop to a router, without ways. Limits give the marks of its
+// far destinations.
+func NewHop(id string, limits Limits) *Hop {
+	return &Hop{ID: id, limits: limits, waiting: make(map[*Dest]struct{})}
+}
+
+// SetWays says which connections lead to the router now.
+func (h *Hop) SetWays(ways []*Way) {
+	h.ways.Store(&ways)
+	for _, w := range ways {
+		w.hop.Store(h)
+	}
+	h.wake(nil)
+}
+
+// Ways are the connections that lead to the router.
+func (h *Hop) Ways() []*Way {
+	if p := h.ways.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Ready tells whether a message can be sent to the router.
+func (h *Hop) Ready() bool {
+	for _, w := range h.Ways() {
+		if w.ready() {
+			return true
+		}
+	}
+	return false
+}
+
+// state is a token for await.
+func (h *Hop) state() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.changes
+}
+
+// await has d told when there may be a way again. It returns false if that has
+// happened since state was called.
+func (h *Hop) await(d *Dest, state uint64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.changes != state {
+		return false
+	}
+	h.waiting[d] = struct{}{}
+	return true
+}
+
+// wake tells those that wait for a way.
+func (h *Hop) wake(by *transport.Conn) {
+	h.mu.Lock()
+	h.changes++
+	waiting := h.waiting
+	if len(waiting) > 0 {
+		h.waiting = make(map[*Dest]struct{})
+	}
+	h.mu.Unlock()
+	for d := range waiting {
+		d.source.Resupply(d, by)
+	}
+}
+
+// forget ends the waiting of d.
+func (h *Hop) forget(d *Dest) {
+	h.mu.Lock()
+	delete(h.waiting, d)
+	h.mu.Unlock()
+}
+
+// route returns the link for a message: complete ones of moderate size share
+// the link of their priority, others get one to themselves.
+func (h *Hop) route(m *Delivery, lane uint32, by *transport.Conn) *Sender {
+	ways := h.Ways()
+	for i := range ways {
+		w := ways[(int(lane)+i)%len(ways)]
+		if !w.ready() {
+			continue
+		}
+		if m.Complete() && m.Size() <= streamAbove {
+			if s := w.data(m.Priority); s != nil {
+				return s
+			}
+			continue
+		}
+		if s := w.stream(by); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// streamAbove is the size in bytes from which on a complete message has a link
+// to itself: it would keep others waiting.
+const streamAbove = 128 << 10
+
+// A Way is one connection to a neighbour router, with the links for messages
+// that this end sends on. Those for whole messages, by priority, are there from
+// the beginning; those for streams are attached as they are needed, each in a
+// session of its own so that a stream which is not taken stops nothing else, and
+// are used again.
+type Way struct {
+	Conn   *transport.Conn
+	limits Limits
+	hop    atomic.Pointer[Hop]
+	// newStream attaches s, in a session of its own, under the connection's lock.
+	newStream func(s *Sender) error
+
+	whole [10]atomic.Pointer[Sender]
+
+	mu      sync.Mutex // a leaf lock; guards the fields below
+	streams map[*Sender]struct{}
+	idle    []*Sender
+	closed  bool
+}
+
+const (
+	// maxStreams is the most streams on one connection at a time; more wait at
+	// their addresses.
+	maxStreams = 2000
+	// maxIdleStreams is how many links are kept for the next stream.
+	maxIdleStreams = 16
+)
+
+// NewWay returns the way over a connection, without links.
+func NewWay(c *transport.Conn, limits Limits, newStream func(*Sender) error) *Way {
+	return &Way{Conn: c, limits: limits, newStream: newStream, streams: make(map[*Sender]struct{})}
+}
+
+// Add takes the link for whole messages of a priority.
+func (w *Way) Add(priority int, s *Sender) {
+	s.way = w
+	w.whole[priority].Store(s)
+	if h := w.hop.Load(); h != nil {
+		h.wake(w.Conn)
+	}
+}
+
+// drop forgets a link that has gone.
+func (w *Way) drop(s *Sender) {
+	for i := range w.whole {
+		w.whole[i].CompareAndSwap(s, nil)
+	}
+	w.mu.Lock()
+	delete(w.streams, s)
+	for i, other := range w.idle {
+		if other == s {
+			w.idle = append(w.idle[:i], w.idle[i+1:]...)
+			break
+		}
+	}
+	w.mu.Unlock()
+}
+
+func (w *Way) ready() bool { return w.data(9) != nil }
+
+// data returns the link of priority p, or of the next lower one that is there,
+// or else of the lowest.
+func (w *Way) data(p uint8) *Sender {
+	for i := int(p); i >= 0; i-- {
+		if s := w.whole[i].Load(); s != nil {
+			return s
+		}
+	}
+	for i := int(p) + 1; i < len(w.whole); i++ {
+		if s := w.whole[i].Load(); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// stream returns a link that is used for nothing else until it is given back.
+func (w *Way) stream(by *transport.Conn) *Sender {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil
+	}
+	if n := len(w.idle); n > 0 {
+		s := w.idle[n-1]
+		w.idle = w.idle[:n-1]
+		s.busy = true
+		return s
+	}
+	if len(w.streams) >= maxStreams {
+		return nil
+	}
+	s := newRouterSender(w, true)
+	s.busy = true
+	w.streams[s] = struct{}{}
+	s.post(by, transport.Post{To: s, Kind: postAttach})
+	return s
+}
+
+// free takes a link back. It may be called more than once for one stream.
+func (w *Way) free(s *Sender, by *transport.Conn) {
+	w.mu.Lock()
+	was := s.busy
+	s.busy = false
+	_, known := w.streams[s]
+	retire := was && known && len(w.idle) >= maxIdleStreams
+	full := len(w.streams) >= maxStreams
+	switch {
+	case !was || !known:
+	case retire:
+		delete(w.streams, s)
+	default:
+		w.idle = append(w.idle, s)
+	}
+	w.mu.Unlock()
+	if retire {
+		s.post(by, transport.Post{To: s, Kind: postRetire})
+	}
+	if full && was {
+		if h := w.hop.Load(); h != nil {
+			h.wake(by)
+		}
+	}
+}
+
+// Streams are the links for streams: all, and those that are not used.
+func (w *Way) Streams() (all, idle int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.streams), len(w.idle)
+}
+
+// Trim detaches links for streams that nobody has used since the last call that
+// found them idle, down to none.
+func (w *Way) Trim(keep int) {
+	w.mu.Lock()
+	n := max(len(w.idle)-keep, 0)
+	old := append([]*Sender(nil), w.idle[:n]...)
+	w.idle = append(w.idle[:0], w.idle[n:]...)
+	for _, s := range old {
+		delete(w.streams, s)
+	}
+	w.mu.Unlock()
+	for _, s := range old {
+		s.post(nil, transport.Post{To: s, Kind: postRetire})
+	}
+}
+
+// Close ends the way because its connection has ended. It is called under the
+// connection's lock, after the links that were attached have gone.
+func (w *Way) Close() {
+	w.mu.Lock()
+	w.closed = true
+	var left []*Sender
+	for s := range w.streams {
+		left = append(left, s)
+	}
+	clear(w.streams)
+	w.idle = nil
+	w.mu.Unlock()
+	for i := range w.whole {
+		w.whole[i].Store(nil)
+	}
+	for _, s := range left {
+		s.Gone(true) // those that were not attached yet
+	}
+}
+
+// newRouterSender returns a link to another router, not attached yet.
+func newRouterSender(w *Way, stream bool) *Sender {
+	s := &Sender{limits: w.limits, conn: w.Conn, way: w, router: true, stream: stream, sure: w.limits.Sure}
+	s.Dest.init(s, nil)
+	return s
+}
+
+// NewWhole returns the link for whole messages of a priority, to be attached.
+func (w *Way) NewWhole(priority int) *Sender {
+	s := newRouterSender(w, false)
+	s.priority = priority
+	return s
+}
+
+// Answered tells that the other router has attached the link too.
+func (s *Sender) Answered(*frames.Attach) {
+	if s.way != nil && !s.stream {
+		s.way.Add(s.priority, s)
+	}
+	s.Session().Ready(s.ep)
+}
+
+// Refused tells that the other router does not take the link; Gone follows.
+func (s *Sender) Refused(*amqp.Error) {}
+
+// handleStream attaches a link for a stream, or ends it with its session.
+func (s *Sender) handleStream(kind uint8) {
+	switch {
+	case kind == postAttach && !s.gone:
+		if err := s.way.newStream(s); err != nil {
+			s.Gone(true)
+		}
+	case kind == postRetire && s.ep != nil && !s.gone:
+		s.Session().End(nil)
+	}
+}

@@ -1,0 +1,83 @@
+package forward
+
+import (
+	"hash/fnv"
+
+	"sluice/links"
+)
+
+// SetFar makes the receivers behind a next hop a destination of the address, or
+// changes what it costs to reach them and whose messages may take that way. Each
+// destination counts as a link of the address until DropFar.
+func (a *Address) SetFar(hop *links.Hop, cost uint32, origins links.Origins) (added bool) {
+	a.mu.Lock()
+	if s := a.farTo(hop); s != nil {
+		s.Cost, s.Origins = cost, origins
+		a.settle(nil) // some may go now, others nowhere any more
+		return false
+	}
+	h := fnv.New32a()
+	h.Write([]byte(a.Key))
+	s := links.NewFar(a, hop, h.Sum32())
+	s.Cost, s.Origins = cost, origins
+	a.far.Add(1)
+	a.add(s, nil)
+	a.match(nil)
+	a.unlock(nil)
+	return true
+}
+
+// DropFar ends a destination that SetFar has made. What is under way to it
+// keeps its outcome.
+func (a *Address) DropFar(hop *links.Hop) {
+	a.mu.Lock()
+	s := a.farTo(hop)
+	a.mu.Unlock()
+	if s != nil {
+		a.far.Add(-1)
+		s.Close()
+	}
+}
+
+func (a *Address) farTo(hop *links.Hop) *links.Dest {
+	for _, s := range a.dests {
+		if s.Hop() == hop {
+			return s
+		}
+	}
+	return nil
+}
+
+// FarView is what management shows of a destination behind another router.
+type FarView struct {
+	Hop         string
+	Cost        uint32
+	Pending     int32 // messages without an outcome
+	Outstanding int64 // bytes of those
+	Given       uint32
+}
+
+// Far returns the destinations behind other routers.
+func (a *Address) Far() (views []FarView) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range a.dests {
+		if s.Far() {
+			views = append(views, FarView{s.Hop().ID, s.Cost, s.Pending(), s.Outgoing(), s.Given})
+		}
+	}
+	return views
+}
+
+// Near is the number of destinations that are links of this router, those of
+// the connection but counted out.
+func (a *Address) Near() (n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range a.dests {
+		if !s.Far() {
+			n++
+		}
+	}
+	return n
+}

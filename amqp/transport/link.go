@@ -238,7 +238,7 @@ func (e *Endpoint) Detach(closed bool, err *amqp.Error) {
 		return
 	}
 	s := e.session
-	if s.state == sessionMapped || s.state == sessionBeginSent {
+	if !s.Ended() {
 		s.flushSettled()
 		s.conn.send(s.localChannel, &frames.Detach{Handle: uint32(e.localHandle), Closed: closed, Error: err})
 	}

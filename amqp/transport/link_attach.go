@@ -31,7 +31,7 @@ type Detached interface{ Detached(*amqp.Error) }
 // It fails, without harm to the session, when the session has ended, when a link
 // of this name and direction is there, and when no handle is left.
 func (s *Session) Attach(l Link, a *frames.Attach) (*Endpoint, error) {
-	if s.state != sessionBeginSent && s.state != sessionMapped {
+	if s.Ended() {
 		return nil, LinkErrorf(amqp.CondIllegalState, "link %q cannot be attached: the session has ended", a.Name)
 	}
 	k := linkName{a.Name, a.Role}

@@ -56,6 +56,10 @@ type Session struct {
 // Conn is the connection of the session.
 func (s *Session) Conn() *Conn { return s.conn }
 
+// Ended tells whether either side has ended the session: no link can be attached
+// to it any more.
+func (s *Session) Ended() bool { return s.state != sessionBeginSent && s.state != sessionMapped }
+
 // Channel is the number that this end gave the session.
 func (s *Session) Channel() uint16 { return s.localChannel }
 
@@ -174,7 +178,7 @@ func (s *Session) End(err *amqp.Error) {
 // drop tells every link and every unsettled delivery that the session is gone,
 // with an error if there is one.
 func (s *Session) drop(err *amqp.Error) {
-	if s.state != sessionBeginSent && s.state != sessionMapped {
+	if s.Ended() {
 		s.state = sessionUnmapped
 		return
 	}

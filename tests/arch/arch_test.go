@@ -193,6 +193,7 @@ var goroutines = map[string]string{
 	"router/connection.go serve AfterFunc":                "closes a connection when the router shuts down",
 	"router/control/logging/sink.go startLocked go":       "the writer of a log output, while it has lines to write; waited for by Logs.Close, for a second at most",
 	"router/control/logging/throttle.go Sample AfterFunc": "says after a second how many lines were not logged; stopped by Logs.Close",
+	"router/control/service/client.go Dial Go":            "the two ends of a connection within the process; waited for by Close",
 	"router/control/web/server.go Serve AfterFunc":        "closes the HTTP server when the router shuts down",
 	"router/listen/listener.go Run AfterFunc":             "closes the socket when the listener stops",
 	"router/listen/listener.go Run Go":                    "one for each accepted connection: the reader of its driver",

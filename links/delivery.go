@@ -28,13 +28,15 @@ type Delivery struct {
 	Origin uint32
 	// Echo is the connection that the message must not go back to, if any.
 	Echo    *transport.Conn
-	strip   bool   // head replaces the beginning on every link
-	head    []byte // replaces the first skip bytes of the content, if not nil
-	skip    int
+	notes   notes            // annotations
 	header  messaging.Header // as received; zero where there is none
 	headLen int              // bytes of the header section in the content
 	whole   bool             // arrived in one frame
 	pre     bool             // sent settled
+	// sure says that a router has sent the message unsettled although its sender
+	// had sent it settled, so that it is not lost on the way: receivers get it
+	// settled, and it is accepted when it has left for one.
+	sure bool
 
 	// Failures counts earlier attempts that failed, for the header's
 	// delivery-count. It is guarded by the address's lock.
@@ -122,10 +124,11 @@ func (d *Delivery) reset() {
 	d.from, d.session = nil, nil
 	d.Origin, d.Echo = 0, nil
 	d.format, d.Deadline, d.Arrived = 0, 0, 0
-	d.head, d.skip, d.headLen = nil, 0, 0
+	d.headLen = 0
+	d.notes = notes{}
 	d.header = messaging.Header{}
-	d.to, d.strip = d.to[:0], false
-	d.whole, d.pre, d.resolved, d.listed = false, false, false, false
+	d.to = d.to[:0]
+	d.whole, d.pre, d.sure, d.resolved, d.listed = false, false, false, false, false
 	d.bound, d.rebound = false, false
 	d.Failures, d.Parked, d.Compact, d.Waits, d.Waiter = 0, 0, false, false, nil
 	d.settled.Store(false)

@@ -1,7 +1,6 @@
 package links
 
 import (
-	"bytes"
 	"errors"
 
 	"sluice/amqp"
@@ -10,15 +9,11 @@ import (
 	"sluice/buffers"
 )
 
-// routerKeys is the prefix of the annotations that belong to routers. What a
-// client sends under it is not believed and, as configured, not passed on.
-const routerKeys = "x-opt-qd."
-
 // open looks at the sections in front of the body: the header's priority and
-// ttl, annotations that must not pass and, for an anonymous terminus, the
-// address. It returns ready = false while the envelope is incomplete and more
-// frames come. The content is not changed: what has to be different going out
-// is composed beside it.
+// ttl, annotations of routers and, for an anonymous terminus, the address. It
+// returns ready = false while the envelope is incomplete and more frames come.
+// The content is not changed: what has to be different going out is composed
+// beside it.
 func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amqp.Error) {
 	if d.format != 0 {
 		// §2.8.11: the sections of other formats are not known.
@@ -36,25 +31,14 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 		b = first.Bytes()
 	}
 	through := messaging.SectionMessageAnnotations
-	if needsTo {
+	if needsTo && l.StripIn {
 		through = messaging.SectionProperties
-	} else if len(b) > 2 && b[0] == 0 && b[1] == 0x53 && b[2] > byte(through) && b[2] <= byte(messaging.SectionFooter) {
+	} else if !needsTo && len(b) > 2 && b[0] == 0 && b[1] == 0x53 && b[2] > byte(through) && b[2] <= byte(messaging.SectionFooter) {
 		return true, nil
 	}
-	env, err := messaging.Scan(b, through)
-	if errors.Is(err, messaging.ErrIncomplete) && int64(len(b)) < d.Size() {
-		b = d.Content.Prefix(nil, maxEnvelope)
-		env, err = messaging.Scan(b, through)
-	}
-	if errors.Is(err, messaging.ErrIncomplete) {
-		switch {
-		case more && len(b) < maxEnvelope:
-			return false, nil
-		case more || env.Rest != len(b):
-			return true, amqp.Errorf(amqp.CondDecodeError, "the sections in front of the message body are incomplete or longer than %d bytes", maxEnvelope)
-		}
-	} else if err != nil {
-		return true, asError(err)
+	b, env, ready, refusal := d.scan(b, through, more)
+	if !ready || refusal != nil {
+		return ready, refusal
 	}
 	if env.Header.Len() > 0 {
 		dec := encoding.NewDecoder(env.Header.Of(b))
@@ -70,29 +54,57 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 			d.Deadline = d.Arrived + int64(h.TTL)*1e6
 		}
 	}
-	if ma := env.MessageAnnotations.Of(b); len(ma) > 0 && bytes.Contains(ma, []byte(routerKeys)) {
-		stripped, err := stripRouterKeys(ma)
-		if err != nil {
+	if ma := env.MessageAnnotations; ma.Len() > 0 {
+		d.notes = notes{section: span{ma.Start, ma.End}}
+		if err := d.notes.read(d, b, l); err != nil {
 			return true, asError(err)
 		}
-		d.strip = l.StripIn
-		d.skip = env.MessageAnnotations.End
-		// Not nil, even if nothing is left.
-		d.head = append(append([]byte{}, b[:env.MessageAnnotations.Start]...), stripped...)
+	} else {
+		at := max(env.Header.End, env.DeliveryAnnotations.End)
+		d.notes.section = span{at, at}
 	}
-	if needsTo {
-		var to []byte
-		if env.Properties.Len() > 0 {
-			if to, _, err = messaging.PropertiesTo(env.Properties.Of(b)); err != nil {
-				return true, asError(err)
-			}
-		}
-		if len(to) == 0 {
-			return true, amqp.Errorf(amqp.CondPreconditionFailed, "Routing failure: no address present")
-		}
-		d.to = append(d.to[:0], to...)
+	if !needsTo || d.notes.hasTo {
+		return true, nil
 	}
+	if through != messaging.SectionProperties {
+		if b, env, ready, refusal = d.scan(b, messaging.SectionProperties, more); !ready || refusal != nil {
+			d.notes = notes{}
+			return ready, refusal
+		}
+	}
+	var to []byte
+	if env.Properties.Len() > 0 {
+		var err error
+		if to, _, err = messaging.PropertiesTo(env.Properties.Of(b)); err != nil {
+			return true, asError(err)
+		}
+	}
+	if len(to) == 0 {
+		return true, amqp.Errorf(amqp.CondPreconditionFailed, "Routing failure: no address present")
+	}
+	d.to = append(d.to[:0], to...)
 	return true, nil
+}
+
+// scan finds the sections through one, in b or, if that is not enough, in more
+// of the message.
+func (d *Delivery) scan(b []byte, through messaging.Section, more bool) (_ []byte, env messaging.Envelope, ready bool, refusal *amqp.Error) {
+	env, err := messaging.Scan(b, through)
+	if errors.Is(err, messaging.ErrIncomplete) && int64(len(b)) < d.Size() {
+		b = d.Content.Prefix(nil, maxEnvelope)
+		env, err = messaging.Scan(b, through)
+	}
+	if errors.Is(err, messaging.ErrIncomplete) {
+		switch {
+		case more && len(b) < maxEnvelope:
+			return b, env, false, nil
+		case more || env.Rest != len(b):
+			return b, env, true, amqp.Errorf(amqp.CondDecodeError, "the sections in front of the message body are incomplete or longer than %d bytes", maxEnvelope)
+		}
+	} else if err != nil {
+		return b, env, true, asError(err)
+	}
+	return b, env, true, nil
 }
 
 func asError(err error) *amqp.Error {
@@ -103,77 +115,48 @@ func asError(err error) *amqp.Error {
 	return amqp.Errorf(amqp.CondDecodeError, "%v", err)
 }
 
-// stripRouterKeys returns the message-annotations section without the entries
-// of routers; empty if none is left. The others are kept byte for byte.
-func stripRouterKeys(section []byte) ([]byte, error) {
-	d := encoding.NewDecoder(section)
-	if _, err := d.Descriptor(); err != nil {
-		return nil, err
-	}
-	n, body, err := d.Map()
-	if err != nil {
-		return nil, err
-	}
-	out := encoding.AppendDescriptor(nil, uint64(messaging.SectionMessageAnnotations))
-	out, mark := encoding.BeginMap(out)
-	kept := 0
-	for i := 0; i+1 < n; i += 2 {
-		key, err := body.Raw()
-		if err != nil {
-			return nil, err
-		}
-		value, err := body.Raw()
-		if err != nil {
-			return nil, err
-		}
-		if isRouterKey(key) {
-			continue
-		}
-		out = append(append(out, key...), value...)
-		kept += 2
-	}
-	if kept == 0 {
-		return nil, nil
-	}
-	return encoding.EndMap(out, mark, kept), nil
-}
-
-func isRouterKey(key []byte) bool {
-	d := encoding.NewDecoder(key)
-	s, err := d.Symbol()
-	if err != nil {
-		d = encoding.NewDecoder(key)
-		if s, err = d.String(); err != nil {
-			return false
-		}
-	}
-	return bytes.HasPrefix(s, []byte(routerKeys))
+// changes tells whether the message may begin differently going out on s.
+func (d *Delivery) changes(s *Sender) bool {
+	return d.headLen > 0 || d.notes.routers || s.limits.Annotate != AnnotateNone || d.Failures > 0
 }
 
 // compose returns what replaces the first skip bytes of the message on its way
-// out: nothing for most messages.
-func (d *Delivery) compose(stripOut bool, now int64) (prefix []byte, skip int) {
-	if d.head != nil && (d.strip || stripOut) {
-		prefix, skip = d.head, d.skip
-	}
+// out on s: nothing for most messages. The prefix is valid until the next
+// message of the link.
+func (d *Delivery) compose(s *Sender, now int64) (prefix []byte, skip int) {
 	waited := int64(0)
 	if d.header.HasTTL {
 		waited = (now - d.Arrived) / 1e6
 	}
-	if waited <= 0 && d.Failures == 0 {
-		return prefix, skip
+	again := waited > 0 || d.Failures > 0
+	annotate := d.format == 0 && (d.notes.routers || s.limits.Annotate != AnnotateNone)
+	if !again && !annotate {
+		return nil, 0
 	}
-	h := d.header
-	h.DeliveryCount += d.Failures
-	if h.HasTTL {
-		h.TTL -= uint32(min(int64(h.TTL), max(waited, 0)))
+	out := s.prefix[:0]
+	at := 0
+	if again {
+		h := d.header
+		h.DeliveryCount += d.Failures
+		if h.HasTTL {
+			h.TTL -= uint32(min(int64(h.TTL), max(waited, 0)))
+		}
+		out = h.Append(out)
+		at = d.headLen
 	}
-	out := h.Append(nil)
-	if prefix != nil {
-		return append(out, prefix[d.headLen:]...), skip
+	if annotate {
+		section := d.notes.section
+		b := d.beginning(section.to)
+		out = append(out, b[at:section.from]...)
+		out = d.annotate(out, b, &s.limits)
+		at = section.to
 	}
-	return out, d.headLen
+	if s.prefix = out; cap(out) > maxEnvelope/8 {
+		s.prefix = nil
+	}
+	return out, at
 }
 
-// To is the address in the message's properties, for an anonymous terminus.
+// To is the address in the message's properties, or that which a router has
+// given it instead; for an anonymous terminus.
 func (d *Delivery) To() []byte { return d.to }

@@ -16,8 +16,16 @@ type Limits struct {
 	OutgoingHigh, OutgoingLow int64
 	// MaxMessageSize is the largest message taken, 0 for any size.
 	MaxMessageSize uint64
-	// StripIn and StripOut remove the router's annotations.
-	StripIn, StripOut bool
+	// StripIn disregards annotations of routers that the peer sends; otherwise it
+	// may choose the address by them. TrustIn believes the rest of them, too: the
+	// peer is a router.
+	StripIn, TrustIn bool
+	// Annotate says which annotations of routers the peer gets, and Router is
+	// the name of this one in them, "0/ID".
+	Annotate Annotate
+	Router   string
+	// NoEcho keeps messages that came over the connection from going back on it.
+	NoEcho bool
 	// Sure says that the peer, a router, knows messages whose outcome does not
 	// matter (see Delivery).
 	Sure bool

@@ -263,6 +263,10 @@ func (r *Receiver) begin(f *waitingFrame) error {
 	d := newDelivery(r, f.id)
 	d.format = f.format
 	d.Arrived = r.Conn().Now
+	d.sure = f.state == messaging.StateAccepted && !f.settled && r.limits.Sure
+	if r.limits.NoEcho {
+		d.Echo = r.Conn()
+	}
 	r.current, r.arrived, r.envelope, r.discard = d, 0, true, false
 	r.nextLook = 0
 	r.multi = f.more || f.aborted

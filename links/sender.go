@@ -34,6 +34,7 @@ type Sender struct {
 	tagBytes      [8]byte
 	gone          bool
 	drainAsked    bool
+	prefix        []byte // reused by compose
 
 	passFrom  *Receiver // passed, not yet told
 	passN     int64

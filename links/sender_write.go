@@ -155,8 +155,8 @@ func (s *Sender) write(o *transport.Output, c *Copy) (n int, done bool) {
 	prefix := c.rest
 	if !c.started {
 		var skip int
-		if d.head != nil || d.headLen > 0 || d.Failures > 0 {
-			prefix, skip = d.compose(s.limits.StripOut, s.Conn().Now)
+		if d.changes(s) {
+			prefix, skip = d.compose(s, s.Conn().Now)
 		}
 		if skip > 0 && len(prefix) == 0 && d.Size() <= int64(skip) && !d.Complete() {
 			c.account.feed(d.from, s.Conn())
@@ -164,7 +164,17 @@ func (s *Sender) write(o *transport.Output, c *Copy) (n int, done bool) {
 		}
 		s.skip(o, c, skip)
 	}
-	t.Settled, t.HasSettled = c.settled || d.pre || s.mode == amqp.SenderSettleSettled || d.settled.Load(), true
+	t.HasSettled = true
+	if s.router {
+		// Settled messages cross unsettled too: what is under way is bounded by
+		// outcomes.
+		t.Settled = c.settled
+		if (d.pre || d.sure) && s.sure && !c.started {
+			t.State = messaging.Accepted
+		}
+	} else {
+		t.Settled = c.settled || d.pre || d.sure || s.mode == amqp.SenderSettleSettled || d.settled.Load()
+	}
 	if !c.started {
 		t.HasDeliveryTag, t.DeliveryTag = true, s.nextTag()
 		t.HasMessageFormat, t.MessageFormat = true, d.format

@@ -188,7 +188,7 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 		cfg.Trace = r.tracer(c.id, protocol, limits.Trace)
 	}
 	var cause *transport.CloseCause
-	c.handler = admission.NewConnection(r.shared, linkLimits(limits), c.log, func(h *admission.Connection) {
+	c.handler = admission.NewConnection(r.shared, linkLimits(limits, r.cfg.Router.ID), c.log, func(h *admission.Connection) {
 		c.opened = true
 		c.log.Info().Str("dir", c.dir).Str("container", h.Container).Str("user", h.User).
 			Str("sasl", h.Mechanism).Bool("tls", c.tls).Str("role", string(c.role)).Msg("Connection Opened")

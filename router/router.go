@@ -282,7 +282,11 @@ func (r *Router) addConnector(cfg config.Connector) {
 }
 
 // Limits are the limits of links, from those of a listener or connector.
-func linkLimits(l *config.Limits) links.Limits {
+func linkLimits(l *config.Limits, id string) links.Limits {
+	annotate := links.AnnotateAll
+	if l.StripAnnotations.Out() {
+		annotate = links.AnnotateNone
+	}
 	return links.Limits{
 		Capacity:       uint32(l.LinkCapacity),
 		LinkBytes:      l.LinkBytes,
@@ -291,7 +295,8 @@ func linkLimits(l *config.Limits) links.Limits {
 		OutgoingLow:    l.OutgoingLow,
 		MaxMessageSize: l.MaxMessageSize,
 		StripIn:        l.StripAnnotations.In(),
-		StripOut:       l.StripAnnotations.Out(),
+		Annotate:       annotate,
+		Router:         "0/" + id,
 	}
 }
 

@@ -85,7 +85,7 @@ func newStar(tb testing.TB, d forward.Distribution, receivers int, settled bool)
 	}
 	rt := &admission.Router{Identity: address.Identity{ID: "r"}, Treatment: treatment, Table: table.New(treatment)}
 	limits := links.Limits{
-		Capacity: 250, LinkBytes: 1 << 20, UnboundBytes: 64 << 10, OutgoingHigh: 1 << 20, OutgoingLow: 1 << 19, StripIn: true, StripOut: true,
+		Capacity: 250, LinkBytes: 1 << 20, UnboundBytes: 64 << 10, OutgoingHigh: 1 << 20, OutgoingLow: 1 << 19, StripIn: true,
 	}
 	cfg := transport.Config{ContainerID: "r", MaxFrameSize: 16 << 10, ChannelMax: 9, HandleMax: 9, SessionBytes: 8 << 20}
 	open := func(more ...any) *end {

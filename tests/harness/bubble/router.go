@@ -72,7 +72,6 @@ func DefaultLimits() links.Limits {
 		OutgoingHigh: 64 << 10,
 		OutgoingLow:  32 << 10,
 		StripIn:      true,
-		StripOut:     true,
 	}
 }
 

@@ -19,12 +19,13 @@ import (
 )
 
 // A plane is a control plane with one link of each kind, on a connection to a
-// peer. What it does is under the lock of the connection, or when all wait.
+// peer, which attaches them unless attach does. What it does is under the lock of the connection, or when all wait.
 type plane struct {
 	t        *testing.T
 	d        *driver.Driver
 	receiver links.ControlReceiverOptions
 	sender   links.ControlSenderOptions
+	attach   func(*transport.Session) // attaches links when the peer has opened
 
 	in       *links.ControlReceiver
 	out      *links.ControlSender
@@ -33,9 +34,19 @@ type plane struct {
 	ended    []string
 }
 
-func (h *plane) Authenticated(*transport.Conn, string, string)    {}
-func (h *plane) Opened(*transport.Conn, *frames.Open) *amqp.Error { return nil }
-func (h *plane) Closed(*transport.Conn, *transport.CloseCause)    {}
+func (h *plane) Authenticated(*transport.Conn, string, string) {}
+func (h *plane) Closed(*transport.Conn, *transport.CloseCause) {}
+
+func (h *plane) Opened(c *transport.Conn, _ *frames.Open) *amqp.Error {
+	if h.attach != nil {
+		s, err := c.Begin()
+		if err != nil {
+			return amqp.Errorf(amqp.CondInternalError, "%v", err)
+		}
+		h.attach(s)
+	}
+	return nil
+}
 
 func (h *plane) Attach(s *transport.Session, a *frames.Attach) (transport.Link, *frames.Attach, *amqp.Error) {
 	reply := &frames.Attach{Source: a.Source, Target: a.Target, SenderSettleMode: a.SenderSettleMode, ReceiverSettleMode: a.ReceiverSettleMode}

@@ -76,8 +76,8 @@ func TestNothingIsSentBeforeTheAnswer(t *testing.T) {
 	})
 }
 
-// §2.6.3: "If the remote peer does not create its terminus, it answers with a
-// null one and detaches": a refusal, whose error comes with the detach.
+// §2.6.3: a peer that does not make its terminus answers with a null one and
+// then detaches: a refusal, whose error comes with the detach.
 func TestAnswerWithoutTerminusIsARefusal(t *testing.T) {
 	conversation(t, transport.Config{}, nil, func(h *end, p *Peer) {
 		s := h.begin()

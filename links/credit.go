@@ -47,6 +47,9 @@ func (r *Receiver) refill() {
 
 // target is the credit that the link should have as far as sizes go.
 func (r *Receiver) target() int64 {
+	if r.limits.Transit {
+		return int64(r.limits.Capacity)
+	}
 	return max(1, min(int64(r.limits.Capacity), r.limits.LinkBytes/max(r.size, 1)))
 }
 
@@ -64,6 +67,12 @@ func (r *Receiver) grant() {
 	if gate == GateFull || r.Held() || r.waiting > 0 || buffers.Tight() {
 		return
 	}
+	if r.limits.Transit {
+		if room := int64(r.limits.Capacity) - outstanding; 2*room >= int64(r.limits.Capacity) {
+			r.raise(room)
+		}
+		return
+	}
 	// Set before the counters are read: whoever counts them down afterwards
 	// sees it and posts.
 	r.wants.Store(true)
@@ -76,6 +85,11 @@ func (r *Receiver) grant() {
 		return
 	}
 	r.wants.Store(false)
+	r.raise(room)
+}
+
+// raise grants room deliveries more.
+func (r *Receiver) raise(room int64) {
 	r.limit += amqp.SequenceNo(room)
 	if r.highest.Less(r.limit) {
 		r.highest = r.limit

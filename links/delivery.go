@@ -23,8 +23,8 @@ type Delivery struct {
 	Deadline int64  // UnixNano after which the message is of no use; 0 for never
 	Arrived  int64  // UnixNano
 	to       []byte // the address in its properties; with an anonymous terminus
-	// Origin is the number of the router where the message entered the network,
-	// plus one; 0 if that is this one.
+	// Origin is the number of the router where the message entered the network;
+	// 0 if that is this one.
 	Origin uint32
 	// Echo is the connection that the message must not go back to, if any.
 	Echo    *transport.Conn

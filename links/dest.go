@@ -65,6 +65,8 @@ type Dest struct {
 	Origins Origins
 	// NoEcho keeps messages that came over the link's own connection from it.
 	NoEcho bool
+	// Private keeps the link from other routers: it is a service of this one.
+	Private bool
 
 	source Source
 	link   *Sender // nil for a far destination
@@ -89,6 +91,7 @@ const farWindow = 1000
 // init prepares the Dest of a Sender.
 func (d *Dest) init(s *Sender, src Source) {
 	d.link, d.source, d.most = s, src, maxUnsent
+	d.NoEcho, d.Private = s.limits.NoEcho, s.limits.Private
 	d.budget.High, d.budget.Low = s.limits.OutgoingHigh, s.limits.OutgoingLow
 }
 

@@ -305,7 +305,7 @@ func (w *Way) Close() {
 
 // newRouterSender returns a link to another router, not attached yet.
 func newRouterSender(w *Way, stream bool) *Sender {
-	s := &Sender{limits: w.limits, conn: w.Conn, way: w, router: true, stream: stream, sure: w.limits.Sure}
+	s := &Sender{limits: w.limits, conn: w.Conn, way: w, router: true, stream: stream, info: Info{Class: RouterData}, sure: w.limits.Sure}
 	s.Dest.init(s, nil)
 	return s
 }

@@ -24,8 +24,14 @@ type Limits struct {
 	// the name of this one in them, "0/ID".
 	Annotate Annotate
 	Router   string
+	// Transit gives an incoming link its credit back when a message has been
+	// pulled, whatever becomes of it: the peer is a router, and its senders have
+	// credit where they are.
+	Transit bool
 	// NoEcho keeps messages that came over the connection from going back on it.
 	NoEcho bool
+	// Private keeps links from being told to other routers.
+	Private bool
 	// Sure says that the peer, a router, knows messages whose outcome does not
 	// matter (see Delivery).
 	Sure bool

@@ -76,7 +76,19 @@ type Info struct {
 	Address string // as attached; empty for an anonymous terminus
 	Key     string
 	Dynamic bool
+	Class   Class
 }
+
+// A Class is a kind of link.
+type Class uint8
+
+const (
+	Endpoint   Class = iota // to a client or a broker
+	RouterData              // to another router, for the messages of many
+	EdgeUplink              // between an edge router and an interior one
+)
+
+func (c Class) String() string { return [...]string{"endpoint", "router-data", "edge"}[c] }
 
 // Counters count deliveries since the link was attached.
 type Counters struct {
@@ -127,6 +139,15 @@ func (r *Receiver) Info() Info { return r.info }
 
 // Limits are the limits of the link's connection.
 func (r *Receiver) Limits() *Limits { return &r.limits }
+
+// Answered implements transport.Initiated.
+func (r *Receiver) Answered(a *frames.Attach) {
+	r.deliveryCount, r.limit, r.highest = a.InitialDeliveryCount, a.InitialDeliveryCount, a.InitialDeliveryCount
+	r.Begin()
+}
+
+// Refused implements transport.Initiated; Gone follows.
+func (r *Receiver) Refused(*amqp.Error) {}
 
 // Begin is called when the attach has been answered.
 func (r *Receiver) Begin() {
@@ -191,7 +212,7 @@ func (r *Receiver) Held() bool { return r.holds > 0 || r.unbound }
 // normally keeps a link from this; a sender whose messages have grown gets here
 // with credit from before. A message that has begun is never stopped by it.
 func (r *Receiver) heavy() bool {
-	if r.bytes.Load()+r.newBytes < r.limits.LinkBytes {
+	if r.limits.Transit || r.bytes.Load()+r.newBytes < r.limits.LinkBytes {
 		return false
 	}
 	r.wants.Store(true)

@@ -132,6 +132,16 @@ func (w *Composite) Symbols(v []amqp.Symbol) {
 	w.present(AppendSymbols(w.b, v))
 }
 
+// Multiple writes symbols of a field that may have several values: one by itself, more as an array (§1.4). Peers of the
+// mesh know only this form of one.
+func (w *Composite) Multiple(v []amqp.Symbol) {
+	if len(v) == 1 {
+		w.Symbol(v[0])
+		return
+	}
+	w.Symbols(v)
+}
+
 // Raw writes an encoded value; nil is absent.
 func (w *Composite) Raw(v []byte) {
 	if v == nil {

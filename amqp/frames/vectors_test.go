@@ -104,10 +104,10 @@ var vectors = []struct {
 			HasInitialDeliveryCount: true, MaxMessageSize: 1 << 32, OfferedCapabilities: []amqp.Symbol{"a"},
 			DesiredCapabilities: []amqp.Symbol{"b"}, Properties: hx("c1 01 00"),
 		},
-		`00 53 12 c0 7d 0e a1 01 6e 52 07 42 50 00 50 01
-		 00 53 28 c0 2c 0b a1 01 73 52 02 a3 05 6e 65 76 65 72 52 05 41 c1 01 00 a3 04 6d 6f 76 65 c1 01 00 00 53 26 45
-		 e0 04 01 a3 01 6f e0 04 01 a3 01 63
-		 00 53 29 c0 18 07 a1 00 52 01 a3 05 6e 65 76 65 72 52 06 41 c1 01 00 e0 04 01 a3 01 63
+		`00 53 12 c0 77 0e a1 01 6e 52 07 42 50 00 50 01
+		 00 53 28 c0 29 0b a1 01 73 52 02 a3 05 6e 65 76 65 72 52 05 41 c1 01 00 a3 04 6d 6f 76 65 c1 01 00 00 53 26 45
+		 e0 04 01 a3 01 6f a3 01 63
+		 00 53 29 c0 15 07 a1 00 52 01 a3 05 6e 65 76 65 72 52 06 41 c1 01 00 a3 01 63
 		 c1 04 02 a0 00 40 41 70 ff ff ff f0 80 00 00 00 01 00 00 00 00 e0 04 01 a3 01 61 e0 04 01 a3 01 62 c1 01 00`,
 		`[0] attach name="n" handle=7 role=sender snd-settle-mode=unsettled rcv-settle-mode=second ` +
 			`source={address="s" durable=2 expiry-policy=never timeout=5 dynamic dynamic-node-properties={} ` +

@@ -35,7 +35,7 @@ func (s *Source) Append(b []byte) []byte {
 	w.Raw(s.Filter)
 	w.Raw(s.DefaultOutcome)
 	w.Symbols(s.Outcomes)
-	w.Symbols(s.Capabilities)
+	w.Multiple(s.Capabilities)
 	return w.End()
 }
 

@@ -28,7 +28,7 @@ func (t *Target) Append(b []byte) []byte {
 	w.Uint(t.Timeout, t.Timeout != 0)
 	w.Flag(t.Dynamic)
 	w.Raw(t.DynamicNodeProperties)
-	w.Symbols(t.Capabilities)
+	w.Multiple(t.Capabilities)
 	return w.End()
 }
 

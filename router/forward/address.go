@@ -53,12 +53,12 @@ type Address struct {
 	Key string
 	Treatment
 
-	// left is called, without the lock of the address, when a link has left.
-	left func(*Address)
+	hooks Hooks
 
 	mu      sync.Mutex // guards the fields below
 	dests   []*links.Dest
 	picky   int // destinations that do not take messages from everywhere
+	near    int // destinations that are links of this router and not private
 	turn    int // where the next round among equals begins
 	sources map[*links.Receiver]struct{}
 	own     lane    // what entered the network here and may go to all destinations
@@ -84,10 +84,20 @@ type Address struct {
 	Stats Stats
 }
 
-// NewAddress returns an address without links. Left, if not nil, is told of each
-// link that leaves.
-func NewAddress(key string, t Treatment, left func(*Address)) *Address {
-	a := &Address{Key: key, Treatment: t, left: left, sources: make(map[*links.Receiver]struct{})}
+// Hooks are what an address tells. Each may be nil.
+type Hooks struct {
+	// Left is called for each link or far destination that has left, without
+	// the lock of the address.
+	Left func(*Address)
+	// Near tells when the address gets its first destination among the links of
+	// this router, and when it has lost the last. It is called under the lock of
+	// the address.
+	Near func(a *Address, has bool)
+}
+
+// NewAddress returns an address without links.
+func NewAddress(key string, t Treatment, h Hooks) *Address {
+	a := &Address{Key: key, Treatment: t, hooks: h, sources: make(map[*links.Receiver]struct{})}
 	a.gate.Store(uint32(links.GateClosed))
 	return a
 }
@@ -461,12 +471,25 @@ func (a *Address) add(s *links.Dest, by *transport.Conn) {
 	if s.Far() || s.NoEcho {
 		a.picky++
 	}
+	a.nearer(s, 1)
 	if len(a.dests) == 1 {
 		a.full = false
 		a.gate.Store(uint32(links.GateOpen))
 		for r := range a.sources {
 			r.GateChanged(by)
 		}
+	}
+}
+
+// nearer counts the destinations that other routers may send to by this one.
+func (a *Address) nearer(s *links.Dest, n int) {
+	if s.Far() || s.Private {
+		return
+	}
+	before := a.near
+	a.near += n
+	if a.hooks.Near != nil && (before == 0 || a.near == 0) {
+		a.hooks.Near(a, a.near > 0)
 	}
 }
 
@@ -483,6 +506,7 @@ func (a *Address) RemoveDestination(s *links.Dest, by *transport.Conn) {
 		if s.Far() || s.NoEcho {
 			a.picky--
 		}
+		a.nearer(s, -1)
 		if a.turn >= n {
 			a.turn = 0
 		}
@@ -568,8 +592,8 @@ func (a *Address) Released(s *links.Dest) {
 }
 
 func (a *Address) tellLeft() {
-	if a.left != nil {
-		a.left(a)
+	if a.hooks.Left != nil {
+		a.hooks.Left(a)
 	}
 }
 

@@ -69,15 +69,9 @@ func (a *Address) Far() (views []FarView) {
 	return views
 }
 
-// Near is the number of destinations that are links of this router, those of
-// the connection but counted out.
-func (a *Address) Near() (n int) {
+// Near is the number of destinations that other routers may send to by this one.
+func (a *Address) Near() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, s := range a.dests {
-		if !s.Far() {
-			n++
-		}
-	}
-	return n
+	return a.near
 }

@@ -70,7 +70,7 @@ func (a *Address) stranded() (lost []*links.Delivery) {
 // may tells whether what is in the lane may go to s.
 func (l *lane) may(s *links.Dest) bool {
 	if s.Far() {
-		return l.origin == 0 || s.Origins.Has(l.origin-1)
+		return l.origin == 0 || s.Origins.Has(l.origin)
 	}
 	return !s.NoEcho || l.echo == nil || l.echo != s.Link().Conn()
 }

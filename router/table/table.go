@@ -14,7 +14,11 @@ const shards = 64 // enough that attaching links on many cores seldom meet
 type Table struct {
 	seed      maphash.Seed
 	treatment func(address.Address) forward.Treatment
-	shards    [shards]shard
+	// Near, if not nil, hears of each address that gets its first destination
+	// among the links of this router, or loses the last. It is called under the
+	// lock of the address, and must be set before the first link.
+	Near   func(a *forward.Address, has bool)
+	shards [shards]shard
 
 	// Past is what addresses have counted that are no more, and terminuses
 	// without an address.
@@ -49,13 +53,19 @@ func (t *Table) shard(name address.Address) *shard {
 // Acquire returns the address for a link, which is counted until the address
 // is told that the link has left.
 func (t *Table) Acquire(name address.Address) *forward.Address {
+	return t.AcquireAs(name, t.treatment)
+}
+
+// AcquireAs is Acquire with another opinion on how the address is treated, if it
+// comes into being.
+func (t *Table) AcquireAs(name address.Address, treatment func(address.Address) forward.Treatment) *forward.Address {
 	s := t.shard(name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.entries[name]
 	if e == nil {
 		e = new(entry)
-		e.a = forward.NewAddress(name.Key(), t.treatment(name), func(*forward.Address) { t.release(name) })
+		e.a = forward.NewAddress(name.Key(), treatment(name), forward.Hooks{Left: func(*forward.Address) { t.release(name) }, Near: t.Near})
 		s.entries[name] = e
 	}
 	e.users++

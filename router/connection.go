@@ -24,6 +24,7 @@ import (
 	"sluice/router/control/logging"
 	"sluice/router/control/tlsprofile"
 	"sluice/router/listen"
+	"sluice/router/trunk"
 )
 
 // A connection is one live connection and what is known about it.
@@ -36,6 +37,8 @@ type connection struct {
 	tls     bool
 	started time.Time
 	handler *admission.Connection
+	cost    int          // of role inter-router or edge
+	trunk   *trunk.Trunk // of role inter-router
 	opened  bool
 	extra   map[string]any // openProperties of the configuration
 	others  []string       // failoverUrls of the listener
@@ -52,7 +55,7 @@ func (r *Router) serveAccepted(ctx context.Context, l *listener, p *tlsprofile.P
 	mechs := r.serverMechanisms(&l.cfg, external, peer.TLS != nil)
 	cfg.SASLServer = func() *sasl.Server { return sasl.NewServer(mechs...) }
 	cfg.RequireSASL = l.cfg.AuthenticatePeer
-	c := &connection{peer: peer.Conn.RemoteAddr().String(), dir: "in", role: l.cfg.Role, extra: l.cfg.OpenProperties, others: l.cfg.FailoverURLs}
+	c := &connection{peer: peer.Conn.RemoteAddr().String(), dir: "in", role: l.cfg.Role, cost: l.cfg.Cost, extra: l.cfg.OpenProperties, others: l.cfg.FailoverURLs}
 	if l.cfg.RequireEncrypted && peer.TLS == nil {
 		peer.Conn.Close()
 		log := r.log.Sample(r.logs.Throttle(logging.Router, "Client connection unencrypted"))
@@ -74,7 +77,7 @@ func (r *Router) serveDialled(ctx context.Context, cn *listen.Connector, cc *con
 		AllowPlainInClear: cc.AllowInsecure,
 		Allowed:           cc.SASLMechanisms,
 	})
-	c := &connection{peer: cc.Address(), dir: "out", role: cc.Role, extra: cc.OpenProperties}
+	c := &connection{peer: cc.Address(), dir: "out", role: cc.Role, cost: cc.Cost, extra: cc.OpenProperties}
 	err := r.serve(ctx, c, &cc.Limits, cfg, peer, driver.Options{}, cn.Opened)
 	return c.opened, err
 }
@@ -100,6 +103,7 @@ func (r *Router) openProperties(c *connection) []byte {
 		{Key: amqp.Symbol("version"), Value: r.version},
 		{Key: amqp.Symbol("qd.conn-id"), Value: int32(c.id)},
 	}
+	m = c.routerProperties(m)
 	own := len(m)
 	if len(c.others) > 0 {
 		m = append(m, encoding.MapEntry{Key: amqp.Symbol("failover-server-list"), Value: failoverList(c.others)})
@@ -182,6 +186,7 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 	r.mu.Unlock()
 	r.total.Add(1)
 	c.log = r.logs.Logger(logging.Server).With().Str("conn", fmt.Sprintf("C%d", c.id)).Str("peer", c.peer).Logger()
+	r.meshOpen(c, &cfg, limits)
 	cfg.Properties = r.openProperties(c)
 	protocol := r.logs.Logger(logging.Protocol)
 	if limits.Trace || r.logs.Enabled(logging.Protocol, logging.Trace) {
@@ -196,6 +201,7 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 			onOpen()
 		}
 	}, func(cc *transport.CloseCause) { cause = cc })
+	c.handler.Trunk = c.trunk
 	c.driver = driver.New(peer.Conn, peer.First, o, cfg, c.handler)
 	r.mu.Lock()
 	r.conns[c.id] = c

@@ -22,6 +22,7 @@ import (
 	"sluice/router/control/auth"
 	"sluice/router/control/config"
 	"sluice/router/control/logging"
+	"sluice/router/control/network"
 	"sluice/router/control/tlsprofile"
 	"sluice/router/forward"
 	"sluice/router/listen"
@@ -54,6 +55,8 @@ type Router struct {
 	http       []*httpListener
 
 	treatments atomic.Pointer[treatments]
+	network    *network.Network // of an interior router
+	trimmed    time.Time        // when links for streams were last looked at; belongs to sweep
 
 	mu     sync.Mutex // guards conns; a leaf lock
 	conns  map[uint64]*connection
@@ -98,6 +101,9 @@ func New(o Options) (*Router, error) {
 	}
 	r.shared.RefusalLines = r.logs.Throttle(logging.Server, "attach refused")
 	r.shared.Table = table.New(r.shared.Treatment)
+	if err := r.joinMesh(); err != nil {
+		return nil, err
+	}
 	if err := r.prepare(); err != nil {
 		r.closeListeners()
 		return nil, err
@@ -140,15 +146,21 @@ func treatment(a *config.Address) forward.Treatment {
 // of returns how an address is treated. Names that only this router has, such
 // as those of dynamic sources, are always balanced.
 func (t *treatments) of(a address.Address) forward.Treatment {
+	found, _ := t.explicit(a)
+	return found
+}
+
+// explicit also tells whether the configuration speaks of the address.
+func (t *treatments) explicit(a address.Address) (forward.Treatment, bool) {
 	if a.Class == address.Mobile {
 		if found, ok := t.tree.Match(a.Text); ok {
-			return found
+			return found, true
 		}
-		return t.fallback
+		return t.fallback, false
 	}
 	local := t.fallback
 	local.Distribution = forward.Balanced
-	return local
+	return local, false
 }
 
 func (r *Router) prepare() error {
@@ -321,6 +333,9 @@ func (r *Router) Run(ctx context.Context) error {
 		wg.Go(func() { p.Watch(serving) })
 	}
 	wg.Go(func() { r.sweep(serving) })
+	if r.network != nil {
+		wg.Go(func() { r.network.Run(serving) })
+	}
 	r.ready.Store(true)
 	logging.Notice(&r.log).Str("id", r.cfg.Router.ID).Str("mode", string(r.cfg.Router.Mode)).
 		Str("version", r.version).Int("listeners", len(r.listeners)+len(r.http)).Msg("router ready")

@@ -8,6 +8,7 @@ import (
 	"sluice/links"
 	"sluice/router/address"
 	"sluice/router/forward"
+	"sluice/router/trunk"
 )
 
 // Attach implements transport.Handler.
@@ -16,7 +17,9 @@ func (c *Connection) Attach(s *transport.Session, a *frames.Attach) (transport.L
 	var link transport.Link
 	var reply *frames.Attach
 	var refusal *amqp.Error
-	if a.Role == amqp.RoleSender {
+	if kind := trunk.Capability(a); kind != "" || c.Trunk != nil {
+		link, reply, refusal = c.attachRouter(a, kind)
+	} else if a.Role == amqp.RoleSender {
 		link, reply, refusal = c.attachSender(a)
 	} else {
 		link, reply, refusal = c.attachReceiver(a)
@@ -35,6 +38,10 @@ func (c *Connection) Attach(s *transport.Session, a *frames.Attach) (transport.L
 
 // Attached implements transport.Handler.
 func (c *Connection) Attached(l transport.Link) {
+	if c.Trunk != nil {
+		c.Trunk.Attached(l)
+		return
+	}
 	switch l := l.(type) {
 	case *links.Receiver:
 		l.Begin()
@@ -44,6 +51,24 @@ func (c *Connection) Attached(l transport.Link) {
 		c.log.Debug().Str("link", l.Endpoint().Name()).Str("address", l.Info().Key).Msg("link attached: dir=out")
 	}
 }
+
+// attachRouter answers a peer that wants a link between routers.
+func (c *Connection) attachRouter(a *frames.Attach, kind amqp.Symbol) (transport.Link, *frames.Attach, *amqp.Error) {
+	switch {
+	case c.Trunk == nil:
+		return nil, nil, amqp.Errorf(condForbidden, "Connectivity to the node is forbidden")
+	case kind == "":
+		return nil, nil, amqp.Errorf(condConnectionRole, "Link attach forbidden on inter-router connection")
+	}
+	return c.Trunk.Attach(a, kind)
+}
+
+// Conditions of the routers of the existing family.
+const (
+	condForbidden      amqp.Condition = "qd:forbidden"
+	condConnectionRole amqp.Condition = "qd:connection-role"
+	condNoRoute        amqp.Condition = "qd:no-route-to-dest"
+)
 
 // attachSender answers a peer that wants to send.
 func (c *Connection) attachSender(a *frames.Attach) (transport.Link, *frames.Attach, *amqp.Error) {
@@ -67,9 +92,9 @@ func (c *Connection) attachSender(a *frames.Attach) (transport.Link, *frames.Att
 		target.Address, target.HasAddress = "amqp:/"+temporary("_$temp."), true
 	} else if t.Address == "" {
 		info := links.Info{}
-		return links.NewReceiver(a, c.limits, &forward.Anonymous{Lookup: c.router.lookup, Stats: &c.router.Table.Past}, info), reply, nil
+		return links.NewReceiver(a, c.limits, &forward.Anonymous{Lookup: c.router.lookup, Far: c.router.Meshed, Stats: &c.router.Table.Past}, info), reply, nil
 	}
-	addr, key, refusal := c.resolve(target.Address)
+	addr, key, refusal := c.resolve(target.Address, true)
 	if refusal != nil {
 		return nil, nil, refusal
 	}
@@ -99,7 +124,7 @@ func (c *Connection) attachReceiver(a *frames.Attach) (transport.Link, *frames.A
 	case source.Address == "":
 		return nil, nil, amqp.Errorf(amqp.CondInvalidField, "a source needs an address, or dynamic")
 	}
-	addr, key, refusal := c.resolve(source.Address)
+	addr, key, refusal := c.resolve(source.Address, false)
 	if refusal != nil {
 		return nil, nil, refusal
 	}
@@ -116,12 +141,19 @@ func (rt *Router) dynamicSource() string {
 }
 
 // resolve returns the address for the text of a terminus, counted for a link.
-func (c *Connection) resolve(text string) (*forward.Address, string, *amqp.Error) {
+// One may send to what is inside other routers, and receive from inside this one
+// only.
+func (c *Connection) resolve(text string, sends bool) (*forward.Address, string, *amqp.Error) {
 	name := address.Parse(text, c.router.Identity)
 	switch name.Class {
 	case address.Mobile, address.Local:
+	case address.Router, address.Edge:
+		if sends && c.router.Meshed {
+			break
+		}
+		fallthrough
 	default:
-		return nil, "", amqp.Errorf(amqp.CondNotFound, "No route to the destination node")
+		return nil, "", amqp.Errorf(condNoRoute, "No route to the destination node")
 	}
 	if name.Text == "" {
 		return nil, "", amqp.Errorf(amqp.CondInvalidField, "the address %q names nothing", text)

@@ -7,6 +7,8 @@ import (
 	"sluice/amqp/frames"
 	"sluice/amqp/transport"
 	"sluice/links"
+	"sluice/router/forward"
+	"sluice/router/trunk"
 )
 
 // A Connection answers for one connection. It implements transport.Handler and
@@ -21,6 +23,8 @@ type Connection struct {
 	Mechanism string
 	// Container is the peer's container-id.
 	Container string
+	// Trunk is set where the peer is another router.
+	Trunk *trunk.Trunk
 
 	onOpen   func(*Connection)
 	onClosed func(*transport.CloseCause)
@@ -42,16 +46,25 @@ func (c *Connection) Authenticated(_ *transport.Conn, user, mechanism string) {
 }
 
 // Opened implements transport.Handler.
-func (c *Connection) Opened(_ *transport.Conn, open *frames.Open) *amqp.Error {
+func (c *Connection) Opened(conn *transport.Conn, open *frames.Open) *amqp.Error {
 	c.Container = open.ContainerID
 	if c.onOpen != nil {
 		c.onOpen(c)
+	}
+	if c.Trunk != nil {
+		c.Trunk.Transit = forward.Anonymous{Lookup: c.router.lookup, Stats: &c.router.Table.Past}
+		if err := c.Trunk.Start(conn, open); err != nil {
+			return amqp.Errorf(amqp.CondResourceLimitExceeded, "the links between routers cannot be attached: %v", err)
+		}
 	}
 	return nil
 }
 
 // Closed implements transport.Handler.
 func (c *Connection) Closed(_ *transport.Conn, cause *transport.CloseCause) {
+	if c.Trunk != nil {
+		c.Trunk.Close()
+	}
 	if c.onClosed != nil {
 		c.onClosed(cause)
 	}

@@ -18,6 +18,8 @@ type Router struct {
 	Identity  address.Identity
 	Table     *table.Table
 	Treatment func(address.Address) forward.Treatment
+	// Meshed says that there may be other routers.
+	Meshed bool
 
 	// RefusalLines bounds the log lines of refused attaches, which cost a peer
 	// nothing; nil for no bound.

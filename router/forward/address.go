@@ -363,8 +363,9 @@ func (a *Address) may(l *lane, s *links.Dest) bool {
 	return a.picky == 0 || l.may(s)
 }
 
-// capable tells whether s can take a delivery now.
-func capable(s *links.Dest) bool { return s.Credit() > 0 && !s.Over() }
+// capable tells whether s can take a delivery now. If it cannot for lack of
+// room, and not of credit, the address is told when it can.
+func capable(s *links.Dest) bool { return (s.Far() || s.Credit() > 0) && !s.Over() }
 
 // match gives what waits to destinations with capacity.
 func (a *Address) match(by *transport.Conn) {

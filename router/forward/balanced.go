@@ -22,10 +22,7 @@ func (a *Address) balanced(l *lane) *links.Dest {
 			j -= n
 		}
 		s := a.dests[j]
-		if s.Credit() <= 0 || !a.may(l, s) {
-			if s.Far() {
-				s.Over() // has the address told when it takes something
-			}
+		if !s.Far() && s.Credit() <= 0 || !a.may(l, s) {
 			continue
 		}
 		load := s.Load() + s.Cost

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"sluice/amqp"
+	"sluice/amqp/encoding"
 	"sluice/amqp/frames"
 	"sluice/amqp/transport"
 	"sluice/links"
@@ -70,6 +71,8 @@ type Trunk struct {
 	// Enter.
 	Transit forward.Anonymous
 	Limits  links.Limits
+	// Connects tells that this end has made the connection, and makes the links.
+	Connects bool
 
 	way        *links.Way
 	in         *links.ControlReceiver
@@ -82,12 +85,13 @@ type Trunk struct {
 
 // Start makes the trunk ready when the connection has been opened. The end that
 // connects attaches the links.
-func (t *Trunk) Start(peer *frames.Open, connects bool) error {
+func (t *Trunk) Start(c *transport.Conn, peer *frames.Open) error {
+	t.Conn, t.Cost = c, max(t.Cost, costOf(peer.Properties))
 	t.Limits.StripIn, t.Limits.TrustIn = false, true
 	t.Limits.Annotate = links.AnnotateAll
 	t.Limits.Sure = slices.Contains(peer.OfferedCapabilities, CapSure)
 	t.way = links.NewWay(t.Conn, t.Limits, t.stream)
-	if !connects {
+	if !t.Connects {
 		return nil
 	}
 	s, err := t.Conn.Begin()
@@ -115,6 +119,30 @@ func (t *Trunk) Start(peer *frames.Open, connects bool) error {
 	}
 	t.outs = dataLinks
 	return nil
+}
+
+// costOf is the cost that the peer gives the connection, which counts if it is an
+// int; 1 otherwise.
+func costOf(properties []byte) int {
+	if properties == nil {
+		return 1
+	}
+	d := encoding.NewDecoder(properties)
+	n, body, err := d.Map()
+	for i := 0; err == nil && i+1 < n; i += 2 {
+		var key []byte
+		if key, err = body.Symbol(); err != nil {
+			break
+		}
+		if string(key) == "qd.inter-router-cost" {
+			if cost, err := body.Int(); err == nil {
+				return int(cost)
+			}
+			break
+		}
+		err = body.Skip()
+	}
+	return 1
 }
 
 // Way is where messages to the other router go. It is nil before Start.

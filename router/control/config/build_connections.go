@@ -123,13 +123,26 @@ func (b *builder) addConnector(e *entity) {
 	b.config.Connectors = append(b.config.Connectors, c)
 }
 
-// role reads a role and refuses those that join routers.
+// role reads a role; checkRoles compares it with the mode.
 func (b *builder) role(e *entity) Role {
 	role := oneOf[Role](e, "role")
-	if role == RoleInterRouter || role == RoleEdge {
-		b.mistake(e.posOf("role"), "normal or route-container", "", "role %s joins routers: %s", role, noMesh)
+	if role == RoleEdge {
+		b.mistake(e.posOf("role"), "normal, route-container or inter-router", "", "role %s joins routers: %s", role, noEdge)
+	}
+	if role == RoleInterRouter {
+		b.joins = append(b.joins, e.posOf("role"))
 	}
 	return role
+}
+
+// checkRoles reports roles that the router's mode does not have.
+func (b *builder) checkRoles() {
+	if b.config.Router.Mode == Interior {
+		return
+	}
+	for _, pos := range b.joins {
+		b.mistake(pos, "normal or route-container", "", "role %s needs a router of mode %s, and this one is %s", RoleInterRouter, Interior, b.config.Router.Mode)
+	}
 }
 
 // properties reads openProperties.

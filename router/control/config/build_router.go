@@ -8,9 +8,9 @@ import (
 // maxIDLength is the longest router id, in bytes: peers reserve no more.
 const maxIDLength = 127
 
-// noMesh is the answer to everything that joins routers. A router that
+// noEdge is the answer to everything that joins edge routers. A router that
 // silently stayed alone would be worse than one that does not start.
-const noMesh = "meshes are not supported yet"
+const noEdge = "edge routers are not supported yet"
 
 func (b *builder) addRouter(e *entity) {
 	b.router = e
@@ -32,8 +32,8 @@ func (b *builder) addRouter(e *entity) {
 		MemoryLimit:             e.num("memoryLimit", 0),
 		ShutdownTimeout:         seconds(e, "shutdownTimeoutSeconds"),
 	}
-	if r.Mode != Standalone {
-		b.mistake(e.posOf("mode"), "standalone", "", "mode %s: %s", r.Mode, noMesh)
+	if r.Mode == EdgeMode {
+		b.mistake(e.posOf("mode"), "standalone or interior", "", "mode %s: %s", r.Mode, noEdge)
 	}
 	b.checkID(r.ID, e.posOf("id"))
 	if r.ID == "" {

@@ -11,6 +11,7 @@ import (
 // checkTogether checks what concerns several entities.
 func (b *builder) checkTogether() {
 	b.checkProfiles()
+	b.checkRoles()
 	b.checkListenAddresses()
 	b.checkConnectAddresses()
 	if len(b.config.Listeners) == 0 && len(b.config.Connectors) == 0 && len(b.mistakes) == 0 {

@@ -1,0 +1,252 @@
+package network
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"sluice/amqp"
+	"sluice/amqp/messaging"
+	"sluice/links"
+	"sluice/router/address"
+	"sluice/router/control/mesh"
+	"sluice/router/forward"
+	"sluice/router/table"
+	"sluice/router/trunk"
+)
+
+// Config is what a Network is made from.
+type Config struct {
+	Engine mesh.Config
+	Table  *table.Table
+	// Treatment tells how an address is configured, and whether that is said of
+	// it in particular.
+	Treatment func(address.Address) (t forward.Treatment, explicit bool)
+	// Marks give the high and low mark of what an address has under way to
+	// another router.
+	Marks links.Limits
+	// Close closes the connection of a trunk because of an error.
+	Close func(t *trunk.Trunk, err *amqp.Error)
+	Log   zerolog.Logger
+	// Throttle bounds the lines of one kind; nil for no bound.
+	Throttle func(kind string) zerolog.Sampler
+}
+
+// A Network is the control plane of an interior router. It implements
+// trunk.Network.
+type Network struct {
+	cfg     Config
+	picture atomic.Pointer[trunk.Picture]
+	status  atomic.Pointer[Status]
+	wake    chan struct{} // one slot
+
+	mu    sync.Mutex // a leaf lock; guards the fields below
+	inbox []news
+	near  map[string]nearness // of addresses by key
+
+	// Owned by Run.
+	engine *mesh.Engine
+	trunks map[uint64]*peer
+	routes *mesh.Routes
+	hops   map[string]*links.Hop
+	reach  map[string]*reach // by key
+	dirty  map[string]struct{}
+	warned map[string]struct{} // of other protocol versions
+}
+
+// peer is what Run knows of a trunk.
+type peer struct {
+	trunk    *trunk.Trunk
+	since    time.Time
+	sent     uint64
+	received uint64
+	lost     uint64
+}
+
+// news is what a trunk has to say: up, down, or a message.
+type news struct {
+	trunk   *trunk.Trunk
+	kind    uint8
+	message links.ControlMessage
+}
+
+const (
+	trunkUp uint8 = iota
+	trunkDown
+	trunkMessage
+)
+
+type nearness struct {
+	has       bool
+	treatment int
+}
+
+// New returns a Network that does not run yet. It hears of the addresses of the
+// table from now on, which must have none.
+func New(c Config) (*Network, error) {
+	e, err := mesh.New(c.Engine, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	n := &Network{
+		cfg:    c,
+		wake:   make(chan struct{}, 1),
+		near:   make(map[string]nearness),
+		engine: e,
+		trunks: make(map[uint64]*peer),
+		hops:   make(map[string]*links.Hop),
+		reach:  make(map[string]*reach),
+		dirty:  make(map[string]struct{}),
+		warned: make(map[string]struct{}),
+	}
+	n.picture.Store(&trunk.Picture{Numbers: map[string]uint32{mesh.NodeView(c.Engine.ID): mesh.SelfNumber}})
+	n.status.Store(&Status{Self: c.Engine.ID})
+	c.Table.Near = n.nearer
+	return n, nil
+}
+
+// Picture is what the data plane reads.
+func (n *Network) Picture() *atomic.Pointer[trunk.Picture] { return &n.picture }
+
+// Up implements trunk.Network.
+func (n *Network) Up(t *trunk.Trunk) { n.tell(news{trunk: t, kind: trunkUp}) }
+
+// Down implements trunk.Network.
+func (n *Network) Down(t *trunk.Trunk) { n.tell(news{trunk: t, kind: trunkDown}) }
+
+// Received implements trunk.Network.
+func (n *Network) Received(t *trunk.Trunk, m links.ControlMessage) {
+	n.tell(news{trunk: t, kind: trunkMessage, message: m})
+}
+
+func (n *Network) tell(w news) {
+	n.mu.Lock()
+	n.inbox = append(n.inbox, w)
+	n.mu.Unlock()
+	n.poke()
+}
+
+func (n *Network) poke() {
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+// nearer hears from an address, under its lock, that it has got destinations
+// here, or none any more. Others are told of mobile addresses and of edge
+// routers.
+func (n *Network) nearer(a *forward.Address, has bool) {
+	if c := address.Class(a.Key[0]); c != address.Mobile && c != address.Edge {
+		return
+	}
+	n.mu.Lock()
+	n.near[a.Key] = nearness{has, treatmentNumber(a.Distribution)}
+	n.mu.Unlock()
+	n.poke()
+}
+
+func treatmentNumber(d forward.Distribution) int {
+	switch d {
+	case forward.Multicast:
+		return mesh.TreatmentMulticast
+	case forward.Closest:
+		return mesh.TreatmentClosest
+	}
+	return mesh.TreatmentBalanced
+}
+
+// Run runs the engine until ctx is done.
+func (n *Network) Run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	defer n.discard()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.wake:
+		case <-timer.C:
+		}
+		now := time.Now()
+		n.take(now)
+		n.engine.Tick(now)
+		n.act(now)
+		if wait := time.Until(n.engine.Next()); wait > 0 {
+			timer.Reset(wait)
+		} else {
+			timer.Reset(time.Millisecond)
+		}
+	}
+}
+
+// discard gives back the credit of what nobody will read.
+func (n *Network) discard() {
+	n.mu.Lock()
+	inbox := n.inbox
+	n.inbox = nil
+	n.mu.Unlock()
+	for _, w := range inbox {
+		if w.kind == trunkMessage {
+			w.message.Done(messaging.Accepted)
+		}
+	}
+}
+
+// take hands the engine what has come in.
+func (n *Network) take(now time.Time) {
+	n.mu.Lock()
+	inbox, near := n.inbox, n.near
+	n.inbox = nil
+	if len(near) > 0 {
+		n.near = make(map[string]nearness)
+	}
+	n.mu.Unlock()
+	for key, x := range near {
+		if x.has {
+			n.engine.Step(now, mesh.LocalAdd{Key: key, Treatment: x.treatment})
+		} else {
+			n.engine.Step(now, mesh.LocalRemove{Key: key})
+		}
+	}
+	for _, w := range inbox {
+		t := w.trunk
+		switch w.kind {
+		case trunkUp:
+			n.trunks[t.ID] = &peer{trunk: t, since: now}
+			n.engine.Step(now, mesh.LinkUp{Link: t.ID, Cost: t.Cost})
+		case trunkDown:
+			if n.trunks[t.ID] != nil {
+				delete(n.trunks, t.ID)
+				n.engine.Step(now, mesh.LinkDown{Link: t.ID})
+			}
+		case trunkMessage:
+			if p := n.trunks[t.ID]; p != nil {
+				p.received++
+				n.read(now, p, w.message.Bytes)
+			}
+			w.message.Done(messaging.Accepted)
+		}
+	}
+}
+
+// read takes a routing message apart.
+func (n *Network) read(now time.Time, p *peer, b []byte) {
+	m, err := mesh.Decode(b)
+	if err != nil {
+		log := n.log("malformed")
+		log.Warn().Err(err).Uint64("conn", p.trunk.ID).Msg("a routing message was not understood")
+		return
+	}
+	n.engine.Step(now, mesh.Received{Link: p.trunk.ID, Message: m})
+}
+
+func (n *Network) log(kind string) zerolog.Logger {
+	if n.cfg.Throttle == nil {
+		return n.cfg.Log
+	}
+	return n.cfg.Log.Sample(n.cfg.Throttle(kind))
+}

@@ -26,6 +26,7 @@ type Proxy struct {
 	refuse  bool
 	closed  bool
 	bytes   [2]int64
+	tap     func(conn, direction int, b []byte)
 	total   int
 	conns   map[*proxied]struct{}
 }
@@ -99,6 +100,10 @@ func (p *Proxy) CutOne() (cut bool) {
 	})
 	return cut
 }
+
+// Tap sets a function that sees all that is delivered, in order for each
+// direction of each connection, which are numbered from 0. It may not keep b.
+func (p *Proxy) Tap(see func(conn, direction int, b []byte)) { p.set(func() { p.tap = see }) }
 
 // Bytes is how many bytes were delivered so far, by direction.
 func (p *Proxy) Bytes() (forth, back int64) {

@@ -160,8 +160,11 @@ func (c *proxied) write(direction int, to net.Conn) {
 		data := q.chunks[0].data
 		q.chunks[0] = chunk{}
 		q.chunks = q.chunks[1:]
-		rate := p.rate
+		rate, tap := p.rate, p.tap
 		p.mu.Unlock()
+		if tap != nil {
+			tap(c.number, direction, data)
+		}
 		if rate > 0 {
 			free = time.Now().Add(time.Duration(len(data)) * time.Second / time.Duration(rate))
 		}

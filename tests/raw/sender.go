@@ -29,6 +29,7 @@ type Sender struct {
 	base     amqp.DeliveryNumber
 	states   []messaging.DeliveryState
 	keep     bool
+	told     func(n int, s messaging.DeliveryState)
 	greedy   bool
 	frame    uint32 // largest frame to send; 0: what the peer takes
 }
@@ -39,9 +40,12 @@ type SenderOptions struct {
 	Coordinator bool
 	Settled     bool // snd-settle-mode settled
 	KeepStates  bool // States returns them
-	Greedy      bool // credit that is taken back is used all the same
-	Async       bool // do not wait for the answer; Await does
-	Attach      func(*frames.Attach)
+	// Outcome is called for each outcome, under the lock of the Conn, with the
+	// number of the delivery: 0 is the first of its session after the attach.
+	Outcome func(n int, s messaging.DeliveryState)
+	Greedy  bool // credit that is taken back is used all the same
+	Async   bool // do not wait for the answer; Await does
+	Attach  func(*frames.Attach)
 }
 
 // Sender attaches a link to send to an address; "" is the anonymous terminus.
@@ -51,7 +55,7 @@ func (s *Session) Sender(address string, o SenderOptions) (*Sender, error) {
 	if o.Name == "" {
 		o.Name = fmt.Sprintf("%s-%d", address, len(s.links))
 	}
-	out := &Sender{s: s, name: o.Name, outcomes: map[messaging.StateKind]int{}, base: s.nextDelivery, keep: o.KeepStates, greedy: o.Greedy}
+	out := &Sender{s: s, name: o.Name, outcomes: map[messaging.StateKind]int{}, base: s.nextDelivery, keep: o.KeepStates, told: o.Outcome, greedy: o.Greedy}
 	out.l = &link{sender: out}
 	a := &frames.Attach{
 		Name: o.Name, Role: amqp.RoleSender, SenderSettleMode: amqp.SenderSettleMixed, HasInitialDeliveryCount: true,
@@ -329,6 +333,9 @@ func (x *Sender) outcome(id amqp.DeliveryNumber, f *frames.Disposition) {
 		x.outcomes[f.State.Kind]++
 		if x.keep {
 			x.states = append(x.states, f.State.Clone())
+		}
+		if x.told != nil {
+			x.told(i, f.State)
 		}
 	}
 	if f.Settled {

@@ -142,6 +142,7 @@ const streamAbove = 128 << 10
 // are used again.
 type Way struct {
 	Conn   *transport.Conn
+	Past   Totals // of links that have gone
 	limits Limits
 	hop    atomic.Pointer[Hop]
 	// newStream attaches s, in a session of its own, under the connection's lock.
@@ -305,7 +306,7 @@ func (w *Way) Close() {
 
 // newRouterSender returns a link to another router, not attached yet.
 func newRouterSender(w *Way, stream bool) *Sender {
-	s := &Sender{limits: w.limits, conn: w.Conn, way: w, router: true, stream: stream, info: Info{Class: RouterData}, sure: w.limits.Sure}
+	s := &Sender{limits: w.limits, conn: w.Conn, way: w, router: true, stream: stream, info: Info{Class: RouterData, Past: &w.Past}, sure: w.limits.Sure}
 	s.Dest.init(s, nil)
 	return s
 }

@@ -77,6 +77,19 @@ type Info struct {
 	Key     string
 	Dynamic bool
 	Class   Class
+	// Past, if not nil, gets what the link has counted when it has gone.
+	Past *Totals
+}
+
+// Totals are what links have carried.
+type Totals struct{ Deliveries, Bytes atomic.Uint64 }
+
+// add counts a link that has gone.
+func (t *Totals) add(c *Counters) {
+	if t != nil {
+		t.Deliveries.Add(c.Deliveries)
+		t.Bytes.Add(c.Bytes)
+	}
 }
 
 // A Class is a kind of link.
@@ -552,6 +565,7 @@ func (r *Receiver) Gone(closed bool) {
 		}
 	}
 	r.forward.RemoveSource(r)
+	r.info.Past.add(&r.Counters)
 }
 
 // Unsettled tells how much the link has under way.

@@ -320,6 +320,7 @@ func (s *Sender) Gone(closed bool) {
 	}
 	s.Dest.shut(s.Conn())
 	s.flushPassed()
+	s.info.Past.add(&s.Counters)
 	if s.Dest.source != nil {
 		s.Dest.source.Released(&s.Dest)
 	}

@@ -70,5 +70,5 @@ func (r *Router) readiness() string {
 	if !r.Ready() {
 		return "starting or shutting down"
 	}
-	return ""
+	return r.joining()
 }

@@ -14,6 +14,7 @@ import (
 	"sluice/router/control/logging"
 	"sluice/router/control/mesh"
 	"sluice/router/control/network"
+	"sluice/router/control/web"
 	"sluice/router/forward"
 	"sluice/router/trunk"
 )
@@ -94,8 +95,8 @@ func (r *Router) trimStreams(now time.Time) {
 	}
 	r.trimmed = now
 	for _, nb := range r.network.Status().Neighbors {
-		for _, w := range nb.Ways {
-			w.Trim(2)
+		for _, t := range nb.Trunks {
+			t.Way().Trim(2)
 		}
 	}
 }
@@ -106,4 +107,74 @@ func (r *Router) Network() *network.Status {
 		return nil
 	}
 	return r.network.Status()
+}
+
+// joinPatience is how long a router with connectors to others is not ready
+// because nobody has answered. Whoever starts first finds nobody.
+const joinPatience = 10 * time.Second
+
+// joining says what the router waits for before it is part of the mesh.
+func (r *Router) joining() string {
+	n := r.Network()
+	if n == nil || n.Joined || time.Since(r.started) > joinPatience {
+		return ""
+	}
+	for i := range r.cfg.Connectors {
+		if r.cfg.Connectors[i].Role == config.RoleInterRouter {
+			if len(n.Neighbors) > 0 {
+				return "the mesh is not joined: addresses of other routers are not known yet"
+			}
+			return "the mesh is not joined: no other router has answered"
+		}
+	}
+	return ""
+}
+
+// meshSnapshot measures the mesh.
+func (r *Router) meshSnapshot() *web.Mesh {
+	n := r.Network()
+	if n == nil {
+		return nil
+	}
+	m := &web.Mesh{Joined: n.Joined, Radius: n.Radius, Addresses: n.Addresses}
+	now := time.Now()
+	for i := range n.Routers {
+		m.Routers = append(m.Routers, web.MeshRouter{ID: n.Routers[i].ID, NextHop: n.Routers[i].NextHop, Cost: n.Routers[i].Cost, Hops: n.Routers[i].Hops})
+	}
+	for i := range n.Neighbors {
+		nb := &n.Neighbors[i]
+		v := web.Neighbor{
+			ID: nb.ID, Cost: nb.Cost, Connections: len(nb.Trunks), Heard: now.Sub(nb.Heard),
+			Sent: nb.Sent, Received: nb.Received, Lost: nb.Lost,
+		}
+		for _, t := range nb.Trunks {
+			all, idle := t.Way().Streams()
+			v.Streams += all - idle
+			v.DeliveriesIn += t.Past.Deliveries.Load()
+			v.BytesIn += t.Past.Bytes.Load()
+			v.DeliveriesOut += t.Way().Past.Deliveries.Load()
+			v.BytesOut += t.Way().Past.Bytes.Load()
+			d, ok := t.Conn.Owner().(interface{ Do(func(*transport.Conn)) })
+			if !ok {
+				continue
+			}
+			d.Do(func(c *transport.Conn) {
+				c.Sessions(func(s *transport.Session) {
+					s.Links(func(l transport.Link) {
+						switch l := l.(type) {
+						case *links.Receiver:
+							v.DeliveriesIn += l.Counters.Deliveries
+							v.BytesIn += l.Counters.Bytes
+						case *links.Sender:
+							v.DeliveriesOut += l.Counters.Deliveries
+							v.BytesOut += l.Counters.Bytes
+							v.Queued += l.Outgoing()
+						}
+					})
+				})
+			})
+		}
+		m.Neighbors = append(m.Neighbors, v)
+	}
+	return m
 }

@@ -18,6 +18,7 @@ func (r *Router) snapshot() web.Snapshot {
 		RefusalsTotal:    r.shared.Refusals.Load(),
 		LogLinesDropped:  r.logs.Lost(),
 		ChunkBytes:       buffers.InUse(),
+		Mesh:             r.meshSnapshot(),
 	}
 	r.shared.Table.All(func(a *forward.Address) {
 		v := a.View()

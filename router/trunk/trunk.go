@@ -73,6 +73,8 @@ type Trunk struct {
 	Limits  links.Limits
 	// Connects tells that this end has made the connection, and makes the links.
 	Connects bool
+	// Past is what links have brought that have gone.
+	Past links.Totals
 
 	way        *links.Way
 	in         *links.ControlReceiver
@@ -223,7 +225,7 @@ func (t *Trunk) dataIn(a *frames.Attach) *links.Receiver {
 		l.UnboundBytes, f.Far = 2*wholeBytes, true
 	}
 	t.ins++
-	return links.NewReceiver(a, l, &f, links.Info{Class: links.RouterData})
+	return links.NewReceiver(a, l, &f, links.Info{Class: links.RouterData, Past: &t.Past})
 }
 
 // enter completes what the data plane knows about a message of the other router,

@@ -9,14 +9,18 @@ import (
 
 // received takes a message that came in on a link: handles what is for this router, and passes on what is for others.
 func (e *Engine) received(l *link, m *Message) {
-	if slices.Contains(m.Trace, NodeView(e.cfg.ID)) {
-		return // a copy that went in a circle
+	scope, id, _ := destination(m.To)
+	if scope != scopeLink && slices.Contains(m.Trace, NodeView(e.cfg.ID)) {
+		// A copy that went in a circle, or one from another router with the own id.
+		if m.Body != nil && m.Body.Origin() == e.cfg.ID {
+			e.fromOwnID(l, m.Body)
+		}
+		return
 	}
 	if limit := e.paths.radius + 1 + traceMargin; len(m.Trace) > limit {
 		e.notice(NoticeTrace, "", l.id, "message for %q has passed %d routers, at most %d are believed", clip(m.To), len(m.Trace), limit)
 		return
 	}
-	scope, id, _ := destination(m.To)
 	switch scope {
 	case scopeNone:
 		e.notice(NoticeAddress, l.peer, l.id, "control message for %q", clip(m.To))
@@ -132,8 +136,9 @@ func (e *Engine) flood(m *Message, from *link) {
 type floodMemory struct{ entries []floodEntry }
 
 type floodEntry struct {
-	key floodKey
-	at  time.Time
+	key  floodKey
+	at   time.Time
+	hops int // length of the trace of the copy that was passed on last
 }
 
 // floodKey is what makes two messages of one router copies of the same.
@@ -178,10 +183,15 @@ func (e *Engine) firstCopy(m *Message) bool {
 		}
 		memory = &r.floods
 	}
-	return memory.first(key, e.now, e.cfg.LateCopy)
+	return memory.first(key, len(m.Trace), e.now, e.cfg.LateCopy)
 }
 
-func (f *floodMemory) first(key floodKey, now time.Time, age time.Duration) bool {
+// detour is by how much shorter a later copy must be to be passed on, too. The first implementation drops what has passed
+// more routers than its radius plus one. So if the first copy came by a long but fast way, those behind here would never
+// get one that they accept. On links of like speed this does not happen.
+const detour = 2 // routers
+
+func (f *floodMemory) first(key floodKey, hops int, now time.Time, age time.Duration) bool {
 	old := 0
 	for old < len(f.entries) && due(f.entries[old].at.Add(age), now) {
 		old++
@@ -190,11 +200,15 @@ func (f *floodMemory) first(key floodKey, now time.Time, age time.Duration) bool
 		old++
 	}
 	f.entries = slices.Delete(f.entries, 0, old)
-	for _, e := range f.entries {
-		if e.key == key {
-			return false
+	for i := range f.entries {
+		if e := &f.entries[i]; e.key == key {
+			if hops > e.hops-detour {
+				return false
+			}
+			e.hops = hops
+			return true
 		}
 	}
-	f.entries = append(f.entries, floodEntry{key, now})
+	f.entries = append(f.entries, floodEntry{key, now, hops})
 	return true
 }

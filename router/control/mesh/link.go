@@ -62,11 +62,10 @@ func (e *Engine) linkDown(id uint64) {
 	e.linksChanged()
 }
 
-// refuse ends a link for good.
+// refuse ends a link for good. The caller then calls linksChanged.
 func (e *Engine) refuse(l *link, format string, args ...any) {
-	l.refused = true
+	l.refused, l.waiting = true, false
 	e.emit(Refuse{Link: l.id, Error: amqp.Errorf(amqp.CondNotAllowed, format, args...)})
-	e.linksChanged()
 }
 
 // hello takes a HELLO, which only ever comes from the other end of the link.
@@ -79,6 +78,10 @@ func (e *Engine) hello(l *link, h *Hello) {
 			e.refuse(l, "router id %q is that of both ends of the connection (instances %d and %d): each router needs its own",
 				h.ID, min(h.Instance, e.cfg.Instance), max(h.Instance, e.cfg.Instance))
 		}
+		e.linksChanged()
+		return
+	}
+	if e.know(h.ID, l.id) == nil {
 		return
 	}
 	if l.peer != h.ID || l.instance != h.Instance {

@@ -157,9 +157,13 @@ func (e *Engine) alive(r *router) (alive *link) {
 
 // restart forgets all that r has told, since another life of it has begun.
 func (e *Engine) restart(r *router, instance int64) {
-	e.notice(NoticeRestart, r.id, 0, "router %q has restarted (instance %d, before %d)", r.id, instance, r.instance)
 	e.forget(r)
-	r.previous, r.instance, r.since = r.instance, instance, e.now
+	if instance == r.instance {
+		e.notice(NoticeRestart, r.id, 0, "router %q counts anew (instance %d)", r.id, instance)
+	} else {
+		e.notice(NoticeRestart, r.id, 0, "router %q has restarted (instance %d, before %d)", r.id, instance, r.instance)
+		r.previous, r.instance, r.since = r.instance, instance, e.now
+	}
 	// A late delta of the old life would fit where the new one begins, too.
 	r.mobile.deltasFrom = e.now.Add(e.cfg.LateCopy)
 	r.lsr.news(e.now)

@@ -1,11 +1,9 @@
 package network
 
 import (
+	"github.com/rs/zerolog"
 	"maps"
 	"slices"
-	"time"
-
-	"github.com/rs/zerolog"
 
 	"sluice/links"
 	"sluice/router/address"
@@ -29,7 +27,7 @@ type way struct {
 }
 
 // act does what the engine wants done.
-func (n *Network) act(now time.Time) {
+func (n *Network) act() {
 	changed := false
 	for _, o := range n.engine.Ready() {
 		switch o := o.(type) {
@@ -61,7 +59,7 @@ func (n *Network) act(now time.Time) {
 	if changed {
 		n.dropHops()
 	}
-	n.report(now)
+	n.report()
 }
 
 func (n *Network) send(o mesh.Send) {

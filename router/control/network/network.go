@@ -61,6 +61,7 @@ type Network struct {
 type peer struct {
 	trunk    *trunk.Trunk
 	since    time.Time
+	heard    time.Time // the last HELLO
 	sent     uint64
 	received uint64
 	lost     uint64
@@ -174,7 +175,7 @@ func (n *Network) Run(ctx context.Context) {
 		now := time.Now()
 		n.take(now)
 		n.engine.Tick(now)
-		n.act(now)
+		n.act()
 		if wait := time.Until(n.engine.Next()); wait > 0 {
 			timer.Reset(wait)
 		} else {
@@ -240,6 +241,9 @@ func (n *Network) read(now time.Time, p *peer, b []byte) {
 		log := n.log("malformed")
 		log.Warn().Err(err).Uint64("conn", p.trunk.ID).Msg("a routing message was not understood")
 		return
+	}
+	if _, ok := m.Body.(*mesh.Hello); ok {
+		p.heard = now
 	}
 	n.engine.Step(now, mesh.Received{Link: p.trunk.ID, Message: m})
 }

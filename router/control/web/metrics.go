@@ -31,6 +31,8 @@ type Snapshot struct {
 	DroppedNoDestination, DroppedTTL, DroppedSlow  uint64
 	Redelivered, TimedOut                          uint64
 	Accepted, Rejected, Released, Modified, Preset uint64
+
+	Mesh *Mesh // nil for a router that is alone
 }
 
 type collector struct{ snapshot func() Snapshot }
@@ -104,4 +106,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	n(descOutcomes, s.Released, "released")
 	n(descOutcomes, s.Modified, "modified")
 	n(descOutcomes, s.Preset, "presettled")
+	if s.Mesh != nil {
+		s.Mesh.collect(g, n)
+	}
 }

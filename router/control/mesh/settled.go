@@ -1,0 +1,12 @@
+package mesh
+
+// Unknown is the number of routers with a path of which something is still to be learnt: their link state, or their
+// addresses. It is 0 in a mesh that is at rest.
+func (e *Engine) Unknown() (n int) {
+	for _, r := range e.sorted {
+		if r.reachable && (!r.hasLS || r.lsr.want || r.mar.want) {
+			n++
+		}
+	}
+	return n
+}

@@ -2,6 +2,8 @@ package links
 
 import (
 	"bytes"
+	"encoding/binary"
+	"unicode/utf8"
 
 	"sluice/amqp"
 	"sluice/amqp/encoding"
@@ -49,11 +51,15 @@ type notes struct {
 	items   int  // keys and values in user, or in mixed
 	mixed   []byte
 
-	routers        bool // there are entries of routers
-	hasTo          bool // Delivery.to is theirs
-	ingress, trace span // values, as far as they are believed
-	more           span // phase and stream, likewise
-	moreItems      int
+	routers   bool // there are entries of routers
+	hasTo     bool // Delivery.to is theirs
+	hasFrom   bool // ingress is believed
+	here      bool // this router is in the trace
+	ingress   span // the text
+	passed    span // the strings of the trace, encoded
+	hops      int  // their number
+	more      span // phase and stream
+	moreItems int
 }
 
 // read looks at the entries of the section, which is at n.section in b.
@@ -77,136 +83,137 @@ func (n *notes) read(d *Delivery, b []byte, l *Limits) error {
 	if !bytes.Contains(section, []byte(routerKeys)) {
 		return nil
 	}
-	if l.TrustIn && items > fewItems && n.readTail(d, b) {
-		return nil
-	}
-	return n.readAll(d, b, body, items, l)
-}
-
-// fewItems is the number of keys and values that are cheaper to walk through
-// than to search.
-const fewItems = 16
-
-// readTail finds the entries of a router that has put them last, in the order in
-// which they are written, without a walk through all the others. It searches
-// from the end, where the values are router ids and not the sender's, and takes
-// only what fits together without a gap. The address before them is the sender's
-// text; the worst that one can do is to route its own message elsewhere.
-func (n *notes) readTail(d *Delivery, b []byte) bool {
-	end, items := n.section.to, n.items
-	entry := func(key string) (value span, ok bool) {
-		i := bytes.LastIndex(b[n.user.from:end], []byte(key))
-		if i < 0 {
-			return span{}, false
-		}
-		at := n.user.from + i + len(key)
-		dec := encoding.NewDecoder(b[at:end])
-		if raw, err := dec.Raw(); err != nil || at+len(raw) != end {
-			return span{}, false
-		}
-		value = span{at, end}
-		end = n.user.from + i
-		items -= 2
-		return value, true
-	}
-	trace, ok := entry(keyTrace)
-	if !ok {
-		return false
-	}
-	ingress, ok := entry(keyIngress)
-	if !ok {
-		return false
-	}
-	if to, ok := entry(keyTo); ok {
-		text, err := stringOf(to.of(b))
-		if err != nil {
-			return false
-		}
-		d.to, n.hasTo = append(d.to[:0], text...), true
-	}
-	if bytes.HasSuffix(b[n.user.from:end], []byte(keyStream+"\x54\x01")) || bytes.Contains(b[max(n.user.from, end-24):end], []byte(routerKeys)) {
-		return false // rare enough for the walk
-	}
-	n.trace, n.ingress, n.routers = trace, ingress, true
-	n.user.to, n.items = end, items
-	return true
-}
-
-// readAll walks through all entries.
-func (n *notes) readAll(d *Delivery, b []byte, body encoding.Decoder, items int, l *Limits) error {
 	at := n.user.from
-	users, runs := 0, 0 // entries of others, and pieces that they are in
-	last := at          // end of the last such piece
+	n.user.to, n.items = at, 0
+	end := at // of the last piece of entries of others
 	for range items / 2 {
-		key, err := body.Raw()
-		if err != nil {
-			return err
+		value := after(b, at, n.section.to)
+		next := after(b, value, n.section.to)
+		if next < 0 {
+			return amqp.Errorf(amqp.CondDecodeError, "message-annotations end within an entry, or have one of an unknown type")
 		}
-		value, err := body.Raw()
-		if err != nil {
-			return err
-		}
-		from := at
-		at += len(key) + len(value)
-		if !isRouterKey(key) {
-			if users == 0 || last != from {
-				runs++
-			}
-			switch {
-			case runs == 1 && users == 0:
-				n.user = span{from, at}
-			case runs == 1:
-				n.user.to = at
-			default:
-				if n.mixed == nil {
-					n.mixed = append([]byte{}, n.user.of(b)...)
+		switch {
+		case isRouterKey(b[at:value]):
+			n.routers = true
+			if !l.StripIn {
+				if err := n.take(d, b, span{at, value}, span{value, next}, l); err != nil {
+					return err
 				}
-				n.mixed = append(n.mixed, b[from:at]...)
 			}
-			users, last = users+2, at
-			continue
+		case n.items == 0:
+			n.user = span{at, next}
+			n.items, end = 2, next
+		case end == at && n.mixed == nil:
+			n.user.to, end = next, next
+			n.items += 2
+		default:
+			if n.mixed == nil {
+				n.mixed = append([]byte{}, n.user.of(b)...)
+			}
+			n.mixed = append(n.mixed, b[at:next]...)
+			n.items += 2
 		}
-		n.routers = true
-		if l.StripIn {
-			continue
-		}
-		if err := n.take(d, b, string(key), span{at - len(value), at}, l); err != nil {
-			return err
-		}
+		at = next
 	}
-	if n.items = users; users == 0 {
-		n.user = span{}
+	if at != n.section.to {
+		return amqp.Errorf(amqp.CondDecodeError, "message-annotations are longer than their entries")
 	}
 	return nil
 }
 
+// after returns where the value at b[at:end] ends, -1 if that is beyond end or
+// cannot be told. It looks at no more than the size (§1.6).
+func after(b []byte, at, end int) int {
+	if at < 0 || at >= end {
+		return -1
+	}
+	switch code := b[at]; code >> 4 {
+	case 0x4:
+		at++
+	case 0x5:
+		at += 2
+	case 0x6:
+		at += 3
+	case 0x7:
+		at += 5
+	case 0x8:
+		at += 9
+	case 0x9:
+		at += 17
+	case 0xa, 0xc, 0xe:
+		if at+1 >= end {
+			return -1
+		}
+		at += 2 + int(b[at+1])
+	case 0xb, 0xd, 0xf:
+		if at+4 >= end {
+			return -1
+		}
+		n := binary.BigEndian.Uint32(b[at+1:])
+		if uint64(n) > uint64(end-at-5) {
+			return -1
+		}
+		at += 5 + int(n)
+	default: // described: descriptor, then value
+		if code != 0 {
+			return -1
+		}
+		return after(b, after(b, at+1, end), end)
+	}
+	if at > end {
+		return -1
+	}
+	return at
+}
+
 // take believes an entry as far as its peer is believed.
-func (n *notes) take(d *Delivery, b []byte, key string, value span, l *Limits) (err error) {
-	switch key {
+func (n *notes) take(d *Delivery, b []byte, key, value span, l *Limits) error {
+	v := value.of(b)
+	switch string(key.of(b)) {
 	case keyTo:
-		text, err := stringOf(value.of(b))
+		text, err := stringOf(v)
 		if err != nil {
 			return err
 		}
 		d.to, n.hasTo = append(d.to[:0], text...), true
 	case keyPhase, keyStream:
-		entry := span{value.from - len(key), value.to}
-		if n.moreItems > 0 && n.more.to == entry.from {
-			entry.from = n.more.from
+		if n.moreItems > 0 && n.more.to == key.from {
+			key.from = n.more.from
 		}
-		n.more, n.moreItems = entry, n.moreItems+2
+		n.more, n.moreItems = span{key.from, value.to}, n.moreItems+2
 	case keyIngress:
-		if l.TrustIn {
-			n.ingress = value
-			_, err = stringOf(value.of(b))
+		if !l.TrustIn {
+			return nil
 		}
+		text, err := stringOf(v)
+		if err != nil {
+			return err
+		}
+		n.ingress, n.hasFrom = span{value.to - len(text), value.to}, true
 	case keyTrace:
 		if l.TrustIn {
-			n.trace = value
-			_, _, err = traceOf(value.of(b))
+			return n.takeTrace(v, value.to, l.Router)
 		}
 	}
-	return err
+	return nil
+}
+
+// takeTrace reads the trace, which ends at offset end of the message.
+func (n *notes) takeTrace(v []byte, end int, self string) error {
+	dec := encoding.NewDecoder(v)
+	count, body, err := dec.List()
+	if err != nil {
+		return amqp.Errorf(amqp.CondInvalidField, "the trace annotation is not a list: %v", err)
+	}
+	n.passed, n.hops = span{end - body.Len(), end}, count
+	for range count {
+		name, err := body.String()
+		if err != nil {
+			return amqp.Errorf(amqp.CondInvalidField, "the trace annotation has something that is not a string: %v", err)
+		}
+		n.here = n.here || string(name) == self
+	}
+	return nil
 }
 
 func isRouterKey(key []byte) bool {
@@ -222,7 +229,11 @@ func isRouterKey(key []byte) bool {
 	return false
 }
 
+// stringOf reads a string. The short form is nearly all there is.
 func stringOf(raw []byte) ([]byte, error) {
+	if len(raw) >= 2 && raw[0] == 0xa1 && int(raw[1]) == len(raw)-2 && utf8.Valid(raw[2:]) {
+		return raw[2:], nil
+	}
 	dec := encoding.NewDecoder(raw)
 	s, err := dec.String()
 	if err != nil {
@@ -231,53 +242,19 @@ func stringOf(raw []byte) ([]byte, error) {
 	return s, nil
 }
 
-// traceOf takes the value of a trace apart: the encoded strings, and their number.
-func traceOf(raw []byte) (elements []byte, count int, err error) {
-	dec := encoding.NewDecoder(raw)
-	count, body, err := dec.List()
-	if err != nil {
-		return nil, 0, amqp.Errorf(amqp.CondInvalidField, "the trace annotation is not a list: %v", err)
-	}
-	elements = body.Rest()
-	for range count {
-		if _, err := body.String(); err != nil {
-			return nil, 0, amqp.Errorf(amqp.CondInvalidField, "the trace annotation has something that is not a string: %v", err)
-		}
-	}
-	return elements, count, nil
-}
-
 // Ingress borrows the name of the router where the message entered the network,
-// "0/ID"; empty if that is this one.
+// "0/ID"; nil if that is this one. It is for the time before the message is
+// forwarded.
 func (d *Delivery) Ingress() []byte {
-	if d.notes.ingress == (span{}) {
+	if !d.notes.hasFrom {
 		return nil
 	}
-	s, err := stringOf(d.notes.ingress.of(d.beginning(d.notes.section.to)))
-	if err != nil {
-		return nil
-	}
-	return s
+	return d.notes.ingress.of(d.beginning(d.notes.section.to))
 }
 
-// Passed tells how many routers the message has passed, and whether the one with
-// this name, "0/ID", is among them.
-func (d *Delivery) Passed(name string) (count int, by bool) {
-	if d.notes.trace == (span{}) {
-		return 0, false
-	}
-	dec := encoding.NewDecoder(d.notes.trace.of(d.beginning(d.notes.section.to)))
-	count, body, err := dec.List()
-	if err != nil {
-		return 0, false
-	}
-	for range count {
-		if s, err := body.String(); err == nil && string(s) == name {
-			by = true
-		}
-	}
-	return count, by
-}
+// Passed tells how many routers the message has passed, and whether this one was
+// among them.
+func (d *Delivery) Passed() (count int, here bool) { return d.notes.hops, d.notes.here }
 
 // beginning borrows the first n bytes of a message of which nothing has been
 // sent to the one who asks.
@@ -309,7 +286,7 @@ func (d *Delivery) annotate(out, b []byte, l *Limits) []byte {
 		items += n.moreItems
 		switch {
 		case n.hasTo:
-			out = encoding.AppendString(append(out, keyTo...), string(d.to))
+			out = appendText(append(out, keyTo...), d.to)
 			items += 2
 		case d.from.info.Address != "":
 			out = encoding.AppendString(append(out, keyTo...), d.from.info.Address)
@@ -318,26 +295,29 @@ func (d *Delivery) annotate(out, b []byte, l *Limits) []byte {
 	}
 	if l.Annotate == AnnotateAll {
 		out = append(out, keyIngress...)
-		if n.ingress != (span{}) {
-			out = append(out, n.ingress.of(b)...)
+		if n.hasFrom {
+			out = appendText(out, n.ingress.of(b))
 		} else {
 			out = encoding.AppendString(out, l.Router)
 		}
 		out = append(out, keyTrace...)
-		var passed []byte
-		count := 0
-		if n.trace != (span{}) {
-			passed, count, _ = traceOf(n.trace.of(b))
-		}
 		var list encoding.Mark
 		out, list = encoding.BeginList(out)
-		out = append(out, passed...)
+		out = append(out, n.passed.of(b)...)
 		out = encoding.AppendString(out, l.Router)
-		out = encoding.EndList(out, list, count+1)
+		out = encoding.EndList(out, list, n.hops+1)
 		items += 4
 	}
 	if items == 0 {
 		return out[:start-3]
 	}
 	return encoding.EndMap(out, mark, items)
+}
+
+// appendText appends a string.
+func appendText(out, text []byte) []byte {
+	if len(text) > 255 {
+		return encoding.AppendString(out, string(text))
+	}
+	return append(append(out, 0xa1, byte(len(text))), text...)
 }

@@ -232,7 +232,7 @@ func (t *Trunk) dataIn(a *frames.Attach) *links.Receiver {
 // and tells whether it may go on: not if it goes in circles.
 func (t *Trunk) enter(d *links.Delivery) bool {
 	p := t.Picture.Load()
-	if n, here := d.Passed(t.Limits.Router); here || n > p.Radius+traceMargin {
+	if hops, here := d.Passed(); here || hops > p.Radius+traceMargin {
 		return false
 	}
 	ingress := d.Ingress()

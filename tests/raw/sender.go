@@ -401,6 +401,9 @@ func (s *Session) detach(l *link) error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.flushAccepts()
-	s.c.append(s.channel, &frames.Detach{Handle: l.handle, Closed: true})
+	if l.detached == nil && !l.leaving {
+		l.leaving = true
+		s.c.append(s.channel, &frames.Detach{Handle: l.handle, Closed: true})
+	}
 	return s.c.wait(func() bool { return l.detached != nil })
 }

@@ -45,6 +45,7 @@ type link struct {
 	handle   uint32
 	attached *frames.Attach
 	detached *frames.Detach
+	leaving  bool // we have sent our detach
 }
 
 // Session begins a session.
@@ -144,7 +145,9 @@ func (s *Session) handle(code frames.Performative, body []byte) error {
 		if l := s.byPeer[f.Handle]; l != nil {
 			l.detached = f
 			delete(s.byPeer, f.Handle)
-			s.c.append(s.channel, &frames.Detach{Handle: l.handle, Closed: f.Closed})
+			if !l.leaving { // else it is the answer
+				s.c.append(s.channel, &frames.Detach{Handle: l.handle, Closed: f.Closed})
+			}
 		}
 		s.c.cond.Broadcast()
 	case frames.PerformativeEnd:

@@ -68,7 +68,7 @@ func (r *Receiver) pullBare(f *waitingFrame) {
 func (b Bare) Delivery() *Delivery {
 	d := newDelivery(b.From, 0)
 	d.format, d.Arrived = b.Format, time.Now().UnixNano()
-	d.whole, d.pre = true, true
+	d.whole, d.pre, d.Echo = true, true, b.From.limits.Side
 	d.settled.Store(true)
 	d.Content.SetWhole(b.Payload)
 	return d

@@ -81,11 +81,27 @@ func (r *Receiver) grant() {
 	if free := r.limits.LinkBytes - r.bytes.Load(); free < r.limits.LinkBytes/2 {
 		room = min(room, free/max(r.size, 1)-outstanding)
 	}
+	if r.limits.ByNeed {
+		// As much as the receivers ask for, however little: wants stays set, and
+		// has the link told when they ask for more.
+		if room = min(room, r.forward.Need(r.limits.Side)-outstanding); room > 0 {
+			r.raise(room)
+		}
+		return
+	}
 	if room <= 0 || 2*room < target-outstanding && room < target/4 {
 		return
 	}
 	r.wants.Store(false)
 	r.raise(room)
+}
+
+// Needed tells a link whose credit follows the need of its address that this has
+// grown.
+func (r *Receiver) Needed(by *transport.Conn) {
+	if r.wants.Load() && r.wants.CompareAndSwap(true, false) {
+		r.post(by, transport.Post{To: r, Kind: postCredit})
+	}
 }
 
 // raise grants room deliveries more.

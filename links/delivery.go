@@ -26,8 +26,8 @@ type Delivery struct {
 	// Origin is the number of the router where the message entered the network;
 	// 0 if that is this one.
 	Origin uint32
-	// Echo is the connection that the message must not go back to, if any.
-	Echo    *transport.Conn
+	// Echo is where the message must not go back to, if anywhere.
+	Echo    *Side
 	notes   notes            // annotations
 	header  messaging.Header // as received; zero where there is none
 	headLen int              // bytes of the header section in the content

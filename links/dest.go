@@ -26,9 +26,9 @@ type Source interface {
 	Resupply(d *Dest, by *transport.Conn)
 	// Return gives back copies that have not been begun.
 	Return(d *Dest, by *transport.Conn, unsent []Item)
-	// Unbound tells that n deliveries that were bound will not be sent: their
-	// credit is free again.
-	Unbound(d *Dest, by *transport.Conn, n uint32)
+	// Unbound tells that a delivery that was bound will not be sent, and whether
+	// it had taken credit, which is free again.
+	Unbound(d *Dest, by *transport.Conn, credit bool)
 	// Exhausted uses up the credit to its limit, which completes a drain,
 	// unless something is bound that the link has not sent.
 	Exhausted(d *Dest, deliveryCount amqp.SequenceNo) bool
@@ -63,14 +63,15 @@ type Dest struct {
 	// Origins are the routers whose messages may go this way. Far destinations
 	// only.
 	Origins Origins
-	// NoEcho keeps messages that came over the link's own connection from it.
-	NoEcho bool
+	// Side is what lies behind; messages from there do not go back.
+	Side *Side
 	// Private keeps the link from other routers: it is a service of this one.
 	Private bool
 
 	source Source
 	link   *Sender // nil for a far destination
 	hop    *Hop    // nil for a Sender
+	apart  *Hop    // where a Sender's messages go that are not complete; nil for the Sender itself
 	lane   uint32  // which of several connections to the hop is taken
 
 	budget    buffers.Budget // stage three
@@ -91,7 +92,7 @@ const farWindow = 1000
 // init prepares the Dest of a Sender.
 func (d *Dest) init(s *Sender, src Source) {
 	d.link, d.source, d.most = s, src, maxUnsent
-	d.NoEcho, d.Private = s.limits.NoEcho, s.limits.Private
+	d.Side, d.Private, d.apart = s.limits.Side, s.limits.Private, s.limits.Streams
 	d.budget.High, d.budget.Low = s.limits.OutgoingHigh, s.limits.OutgoingLow
 }
 
@@ -99,7 +100,7 @@ func (d *Dest) init(s *Sender, src Source) {
 // chooses among several connections to it; an address keeps to one, for the
 // order of its messages.
 func NewFar(src Source, hop *Hop, lane uint32) *Dest {
-	d := &Dest{source: src, hop: hop, lane: lane, most: farWindow}
+	d := &Dest{source: src, hop: hop, lane: lane, most: farWindow, Side: hop.limits.Side}
 	d.budget.High, d.budget.Low = hop.limits.OutgoingHigh, hop.limits.OutgoingLow
 	return d
 }
@@ -264,36 +265,46 @@ func (d *Dest) Close() {
 // a message of this kind. If there is none now it returns nil, and the address
 // is told when there may be one.
 func (d *Dest) route(m *Delivery, by *transport.Conn) *Sender {
+	h := d.hop
 	if d.link != nil {
-		return d.link
+		if h = d.apart; h == nil || !m.streams() || !h.streaming() {
+			return d.link
+		}
 	}
 	for {
-		state := d.hop.state()
-		if s := d.hop.route(m, d.lane, by); s != nil {
+		state := h.state()
+		if s := h.route(m, d.lane, by); s != nil {
 			return s
 		}
-		if d.hop.await(d, state) {
+		if d.link != nil && !h.streaming() {
+			return d.link
+		}
+		if h.await(d, state) {
 			return nil
 		}
 	}
 }
 
+// Streams tells whether messages that are not complete go on links of their own.
+func (d *Dest) Streams() bool { return d.hop != nil || d.apart != nil }
+
 // Enqueue takes what has been bound. It may be called from any connection; the
 // address's lock keeps the order. It returns what cannot be taken because its
 // link has gone meanwhile.
 func (d *Dest) Enqueue(items []Item, by *transport.Conn) (lost []Item) {
-	d.pending.Add(int32(len(items)))
-	if d.link != nil {
+	if d.link != nil && d.apart == nil {
+		d.pending.Add(int32(len(items)))
 		d.link.enqueue(items, by)
 		return nil
 	}
 	for len(items) > 0 {
-		s, n := items[0].C.to, 1
-		for n < len(items) && items[n].C.to == s {
+		s, n := d.linkOf(items[0]), 1
+		for n < len(items) && d.linkOf(items[n]) == s {
 			n++
 		}
+		d.counts(s, int32(n))
 		if !s.enqueue(items[:n], by) {
-			d.pending.Add(-int32(n))
+			d.counts(s, -int32(n))
 			lost = append(lost, items[:n]...)
 		}
 		items = items[n:]
@@ -302,6 +313,28 @@ func (d *Dest) Enqueue(items []Item, by *transport.Conn) (lost []Item) {
 		d.uncharge(it.C, by)
 	}
 	return lost
+}
+
+// linkOf is the link that an item goes over.
+func (d *Dest) linkOf(it Item) *Sender {
+	if it.C == nil {
+		return d.link
+	}
+	return it.C.to
+}
+
+// counts adds n to the messages that count towards the most: for a Sender those
+// in its own queue.
+func (d *Dest) counts(s *Sender, n int32) {
+	if d.hop != nil || s == d.link {
+		d.pending.Add(n)
+	}
+}
+
+// Apart tells whether the item goes over another link than that of its
+// destination, whose credit it does not take.
+func (it Item) Apart() bool {
+	return it.C != nil && it.C.dest.link != nil && it.C.to != it.C.dest.link
 }
 
 // uncharge is release under the lock of the address, which looks by itself

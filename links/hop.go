@@ -42,6 +42,9 @@ func NewHop(id string, limits Limits) *Hop {
 	return &Hop{ID: id, limits: limits, waiting: make(map[*Dest]struct{})}
 }
 
+// Side is what lies behind the router, if that matters (Limits.Side).
+func (h *Hop) Side() *Side { return h.limits.Side }
+
 // SetWays says which connections lead to the router now.
 func (h *Hop) SetWays(ways []*Way) {
 	h.ways.Store(&ways)
@@ -115,10 +118,10 @@ func (h *Hop) route(m *Delivery, lane uint32, by *transport.Conn) *Sender {
 	ways := h.Ways()
 	for i := range ways {
 		w := ways[(int(lane)+i)%len(ways)]
-		if !w.ready() {
+		if !w.ready() && !w.alone {
 			continue
 		}
-		if m.Complete() && m.Size() <= streamAbove {
+		if !m.streams() || w.refused.Load() {
 			if s := w.data(m.Priority); s != nil {
 				return s
 			}
@@ -129,6 +132,19 @@ func (h *Hop) route(m *Delivery, lane uint32, by *transport.Conn) *Sender {
 		}
 	}
 	return nil
+}
+
+// streams tells whether the message has a link to itself.
+func (d *Delivery) streams() bool { return !d.Complete() || d.Size() > streamAbove }
+
+// streaming tells whether a connection to the router takes links for streams.
+func (h *Hop) streaming() bool {
+	for _, w := range h.Ways() {
+		if !w.refused.Load() {
+			return true
+		}
+	}
+	return false
 }
 
 // streamAbove is the size in bytes from which on a complete message has a link
@@ -148,7 +164,9 @@ type Way struct {
 	// newStream attaches s, in a session of its own, under the connection's lock.
 	newStream func(s *Sender) error
 
-	whole [10]atomic.Pointer[Sender]
+	whole   [10]atomic.Pointer[Sender]
+	alone   bool        // there are none of those: the way is for streams only
+	refused atomic.Bool // the peer takes no links for streams
 
 	mu      sync.Mutex // a leaf lock; guards the fields below
 	streams map[*Sender]struct{}
@@ -168,6 +186,17 @@ const (
 func NewWay(c *transport.Conn, limits Limits, newStream func(*Sender) error) *Way {
 	return &Way{Conn: c, limits: limits, newStream: newStream, streams: make(map[*Sender]struct{})}
 }
+
+// NewStreams returns the way over a connection for streams only (Limits.Streams).
+func NewStreams(c *transport.Conn, limits Limits, newStream func(*Sender) error) *Way {
+	w := NewWay(c, limits, newStream)
+	w.alone = true
+	return w
+}
+
+// NoStreams has streams go over the links for whole messages, or that of their
+// address: the peer takes no others.
+func (w *Way) NoStreams() { w.refused.Store(true) }
 
 // Add takes the link for whole messages of a priority.
 func (w *Way) Add(priority int, s *Sender) {
@@ -326,8 +355,13 @@ func (s *Sender) Answered(*frames.Attach) {
 	s.Session().Ready(s.ep)
 }
 
-// Refused tells that the other router does not take the link; Gone follows.
-func (s *Sender) Refused(*amqp.Error) {}
+// Refused tells that the other router does not take the link; Gone follows. One
+// that refuses a link for a stream is not asked again.
+func (s *Sender) Refused(*amqp.Error) {
+	if s.stream {
+		s.way.NoStreams()
+	}
+}
 
 // handleStream attaches a link for a stream, or ends it with its session.
 func (s *Sender) handleStream(kind uint8) {

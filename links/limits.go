@@ -28,13 +28,29 @@ type Limits struct {
 	// pulled, whatever becomes of it: the peer is a router, and its senders have
 	// credit where they are.
 	Transit bool
-	// NoEcho keeps messages that came over the connection from going back on it.
-	NoEcho bool
+	// Side is what lies behind the connection, if messages that came from there
+	// may not go back; nil where they may.
+	Side *Side
+	// Streams leads to the peer for messages that are not complete, so that they
+	// keep nothing else waiting; nil where it takes them on no other links.
+	Streams *Hop
+	// ByNeed grants an incoming link no more than the receivers of its address
+	// ask for (Forwarder.Need): what they do not take stays where it is.
+	ByNeed bool
 	// Private keeps links from being told to other routers.
 	Private bool
 	// Sure says that the peer, a router, knows messages whose outcome does not
 	// matter (see Delivery).
 	Sure bool
+}
+
+// A Side is what lies behind an edge connection, seen from either end: messages
+// that came from it do not go back.
+type Side struct {
+	// Reach, if not nil, hears of each incoming link of the side whether its
+	// address has a destination that is elsewhere: when it is attached, and of
+	// each change. It is called under the lock of the address.
+	Reach func(r *Receiver, has bool)
 }
 
 // maxUnsent is the most messages that may be bound to an outgoing link and not

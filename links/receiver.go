@@ -25,6 +25,9 @@ type Forwarder interface {
 	// Gathers tells whether messages had better be complete when they are
 	// forwarded, as far as a delivery without a destination may hold them.
 	Gathers() bool
+	// Need is how many messages more the receivers of the address ask for than
+	// there are for them here, apart from those on this side.
+	Need(*Side) int64
 }
 
 // A Receiver is a link on which the peer sends: the router's receiving end.
@@ -149,6 +152,9 @@ func (r *Receiver) Conn() *transport.Conn { return r.ep.Conn() }
 
 // Info is what the link was made with.
 func (r *Receiver) Info() Info { return r.info }
+
+// Anonymous tells whether the link has no address of its own.
+func (r *Receiver) Anonymous() bool { return r.forward.NeedsTo() }
 
 // Limits are the limits of the link's connection.
 func (r *Receiver) Limits() *Limits { return &r.limits }
@@ -298,9 +304,7 @@ func (r *Receiver) begin(f *waitingFrame) error {
 	d.format = f.format
 	d.Arrived = r.Conn().Now
 	d.sure = f.state == messaging.StateAccepted && !f.settled && r.limits.Sure
-	if r.limits.NoEcho {
-		d.Echo = r.Conn()
-	}
+	d.Echo = r.limits.Side
 	r.current, r.arrived, r.envelope, r.discard = d, 0, true, false
 	r.nextLook = 0
 	r.multi = f.more || f.aborted

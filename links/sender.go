@@ -86,11 +86,43 @@ func (s *Sender) Conn() *transport.Conn { return s.conn }
 // Info is what the link was made with.
 func (s *Sender) Info() Info { return s.info }
 
-// Begin is called when the attach has been answered.
+// Begin is called when the attach has been answered: the link is a destination.
 func (s *Sender) Begin() {
 	if s.Dest.source != nil {
 		s.Dest.source.AddDestination(&s.Dest, s.Conn())
 	}
+}
+
+// Join makes a link of this end's a destination of its address, after Answered,
+// and again after Leave.
+func (s *Sender) Join() {
+	if !s.gone {
+		s.Dest.source.AddDestination(&s.Dest, s.Conn())
+		s.Dest.source.Resupply(&s.Dest, s.Conn())
+	}
+}
+
+// Leave ends what Begin or Join has begun, without the end of the link: what has
+// not been sent goes back to the address, and what has been keeps its outcome.
+func (s *Sender) Leave() {
+	if s.gone {
+		return
+	}
+	s.Dest.source.RemoveDestination(&s.Dest, s.Conn())
+	s.take()
+	unsent := append([]Item(nil), s.taken[s.next:]...)
+	clear(s.taken)
+	s.taken, s.next = s.taken[:0], 0
+	if first := s.current; first != nil && !first.started {
+		unsent = append([]Item{{C: first}}, unsent...)
+		s.current = nil
+		s.begun-- // it is counted down with the others
+	}
+	s.giveBack(unsent)
+	if len(unsent) == 0 {
+		s.Dest.source.Return(&s.Dest, s.Conn(), nil)
+	}
+	s.flushPassed()
 }
 
 // slowAbove is the number of outgoing bytes from which on new messages probably
@@ -199,7 +231,7 @@ func (s *Sender) giveBack(items []Item) {
 		for _, it := range items[:n] {
 			d.release(it, s.Conn())
 		}
-		d.pending.Add(-int32(n))
+		d.counts(s, -int32(n))
 		d.source.Return(d, s.Conn(), items[:n])
 		items = items[n:]
 	}
@@ -299,6 +331,9 @@ func (s *Sender) Gone(closed bool) {
 	s.current = nil
 	if s.Dest.source != nil {
 		s.Dest.source.RemoveDestination(&s.Dest, s.Conn())
+		if s.Dest.apart != nil {
+			s.Dest.apart.forget(&s.Dest)
+		}
 	}
 	s.take()
 	var unsent []Item

@@ -92,7 +92,7 @@ func (s *Sender) pop() (it Item, ok bool) {
 		it = s.taken[s.next]
 		s.taken[s.next] = Item{}
 		s.next++
-		if it.C == nil || it.C.dest.hop == nil {
+		if it.C == nil || it.C.dest == &s.Dest {
 			s.begun++
 		}
 		if it.C == nil || s.usable(it.C) {
@@ -135,12 +135,12 @@ func (s *Sender) usable(c *Copy) bool {
 
 // drop gives up a copy that has not been begun.
 func (s *Sender) drop(c *Copy, state messaging.DeliveryState) {
-	d := c.dest
+	d, apart := c.dest, Item{C: c}.Apart()
 	d.Forget(c, s.Conn(), state)
 	if d.hop != nil {
 		d.countDown(1, s.Conn())
 	}
-	d.source.Unbound(d, s.Conn(), 1)
+	d.source.Unbound(d, s.Conn(), !apart)
 }
 
 // write writes one frame or more of c. It returns done = false when the message
@@ -299,7 +299,7 @@ func (s *Sender) abort(o *transport.Output, c *Copy) int {
 		if c.over = true; !over && c.multi {
 			c.resolve(by, true, messaging.Released)
 		}
-		c.dest.source.Unbound(c.dest, by, 1)
+		c.dest.source.Unbound(c.dest, by, !Item{C: c}.Apart())
 		s.free(by)
 		c.finish()
 		return 0

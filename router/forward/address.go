@@ -59,6 +59,8 @@ type Address struct {
 	dests   []*links.Dest
 	picky   int // destinations that do not take messages from everywhere
 	near    int // destinations that are links of this router and not private
+	fed     int // sources that are not private
+	sides       // side.go
 	turn    int // where the next round among equals begins
 	sources map[*links.Receiver]struct{}
 	own     lane    // what entered the network here and may go to all destinations
@@ -78,8 +80,8 @@ type Address struct {
 	// Multicast messages of which a copy has not left.
 	spread, spreadBytes atomic.Int64
 
-	gate atomic.Uint32
-	far  atomic.Int32 // destinations behind other routers
+	gate  atomic.Uint32
+	apart atomic.Int32 // destinations to which messages that are not complete go on links of their own
 
 	Stats Stats
 }
@@ -93,6 +95,12 @@ type Hooks struct {
 	// this router, and when it has lost the last. It is called under the lock of
 	// the address.
 	Near func(a *Address, has bool)
+	// Fed tells the same of those who send to the address.
+	Fed func(a *Address, has bool)
+	// Beyond, if not nil, leads to the rest of the network, of which an edge
+	// router knows nothing: messages of anonymous terminuses go there too if they
+	// are for all.
+	Beyond *links.Hop
 }
 
 // NewAddress returns an address without links.
@@ -110,7 +118,7 @@ func (a *Address) NeedsTo() bool { return false }
 
 // Gathers implements links.Forwarder: a message that may go to another router
 // had better be complete, since an incomplete one needs a link to itself.
-func (a *Address) Gathers() bool { return a.far.Load() > 0 }
+func (a *Address) Gathers() bool { return a.apart.Load() > 0 }
 
 // View is what management shows of an address.
 type View struct {
@@ -307,7 +315,9 @@ func (a *Address) hand(s *links.Dest, it links.Item) {
 		a.touched = append(a.touched, s)
 	}
 	s.Batch = append(s.Batch, it)
-	s.Bound++
+	if !it.Apart() {
+		s.Bound++
+	}
 	s.Given++
 }
 
@@ -331,10 +341,25 @@ func (a *Address) flush(by *transport.Conn) (all bool) {
 	return all
 }
 
+// unbound counts what was bound to s and comes back.
+func (a *Address) unbound(s *links.Dest, unsent []links.Item) {
+	s.Bound -= amqp.SequenceNo(charged(unsent))
+	s.Given -= uint32(len(unsent))
+}
+
+// charged is how many of the items have taken credit.
+func charged(items []links.Item) (n int) {
+	for _, it := range items {
+		if !it.Apart() {
+			n++
+		}
+	}
+	return n
+}
+
 // takeBack lets wait what was bound to s and not begun.
 func (a *Address) takeBack(s *links.Dest, unsent []links.Item, by *transport.Conn) {
-	s.Bound -= amqp.SequenceNo(len(unsent))
-	s.Given -= uint32(len(unsent))
+	a.unbound(s, unsent)
 	if a.Distribution == Multicast {
 		a.dropped = append(a.dropped, unsent...)
 		return
@@ -439,6 +464,9 @@ func (a *Address) Supply(s *links.Dest, by *transport.Conn, limit amqp.SequenceN
 	a.mu.Lock()
 	s.Limit = limit
 	a.fill(s, by)
+	for r := range a.needy {
+		r.Needed(by)
+	}
 	a.unlock(by)
 }
 
@@ -469,9 +497,7 @@ func (a *Address) AddDestination(s *links.Dest, by *transport.Conn) {
 func (a *Address) add(s *links.Dest, by *transport.Conn) {
 	s.Index = len(a.dests)
 	a.dests = append(a.dests, s)
-	if s.Far() || s.NoEcho {
-		a.picky++
-	}
+	a.join(s, 1)
 	a.nearer(s, 1)
 	if len(a.dests) == 1 {
 		a.full = false
@@ -504,9 +530,7 @@ func (a *Address) RemoveDestination(s *links.Dest, by *transport.Conn) {
 		a.dests[s.Index].Index = s.Index
 		a.dests[n] = nil
 		a.dests = a.dests[:n]
-		if s.Far() || s.NoEcho {
-			a.picky--
-		}
+		a.join(s, -1)
 		a.nearer(s, -1)
 		if a.turn >= n {
 			a.turn = 0
@@ -525,6 +549,7 @@ func (a *Address) has(s *links.Dest) bool { return s.Index < len(a.dests) && a.d
 
 // Return implements links.Source: what was not sent goes back to the front.
 func (a *Address) Return(s *links.Dest, by *transport.Conn, unsent []links.Item) {
+	credit := charged(unsent) // before the copies are gone
 	if a.Distribution == Multicast {
 		if a.keepCopies(s, unsent) {
 			return
@@ -535,8 +560,8 @@ func (a *Address) Return(s *links.Dest, by *transport.Conn, unsent []links.Item)
 	}
 	a.mu.Lock()
 	if a.Distribution == Multicast {
-		s.Bound -= amqp.SequenceNo(len(unsent))
 		s.Given -= uint32(len(unsent))
+		s.Bound -= amqp.SequenceNo(credit)
 	} else {
 		a.takeBack(s, unsent, by)
 	}
@@ -599,10 +624,12 @@ func (a *Address) tellLeft() {
 }
 
 // Unbound implements links.Source.
-func (a *Address) Unbound(s *links.Dest, by *transport.Conn, n uint32) {
+func (a *Address) Unbound(s *links.Dest, by *transport.Conn, credit bool) {
 	a.mu.Lock()
-	s.Bound -= amqp.SequenceNo(n)
-	s.Given -= n
+	if credit {
+		s.Bound--
+	}
+	s.Given--
 	a.fill(s, by)
 	a.unlock(by)
 }
@@ -614,7 +641,7 @@ func (a *Address) Exhausted(s *links.Dest, deliveryCount amqp.SequenceNo) bool {
 	if s.Bound != deliveryCount || len(s.Backlog) > 0 && s.Credit() > 0 {
 		return false
 	}
-	if a.count > 0 && s.Credit() > 0 {
+	if a.count > 0 && s.Credit() > 0 && a.has(s) {
 		return false // it waits for the low mark
 	}
 	s.Bound = s.Limit
@@ -640,13 +667,17 @@ func (a *Address) Expired() { a.Stats.DroppedExpired.Add(1) }
 func (a *Address) AddSource(r *links.Receiver) {
 	a.mu.Lock()
 	a.sources[r] = struct{}{}
+	a.feed(r, 1)
 	a.mu.Unlock()
 }
 
 // RemoveSource implements links.Forwarder.
 func (a *Address) RemoveSource(r *links.Receiver) {
 	a.mu.Lock()
-	delete(a.sources, r)
+	if _, was := a.sources[r]; was { // not if it was refused
+		delete(a.sources, r)
+		a.feed(r, -1)
+	}
 	a.mu.Unlock()
 	a.Stats.left(r)
 	a.tellLeft()

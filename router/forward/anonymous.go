@@ -77,3 +77,6 @@ func (n *Anonymous) NeedsTo() bool { return true }
 
 // Gathers implements links.Forwarder.
 func (n *Anonymous) Gathers() bool { return n.Far }
+
+// Need implements links.Forwarder.
+func (n *Anonymous) Need(*links.Side) int64 { return 1 << 31 }

@@ -20,7 +20,6 @@ func (a *Address) SetFar(hop *links.Hop, cost uint32, origins links.Origins) (ad
 	h.Write([]byte(a.Key))
 	s := links.NewFar(a, hop, h.Sum32())
 	s.Cost, s.Origins = cost, origins
-	a.far.Add(1)
 	a.add(s, nil)
 	a.match(nil)
 	a.unlock(nil)
@@ -34,7 +33,6 @@ func (a *Address) DropFar(hop *links.Hop) {
 	s := a.farTo(hop)
 	a.mu.Unlock()
 	if s != nil {
-		a.far.Add(-1)
 		s.Close()
 	}
 }

@@ -3,7 +3,6 @@ package forward
 import (
 	"slices"
 
-	"sluice/amqp/transport"
 	"sluice/links"
 )
 
@@ -14,7 +13,7 @@ import (
 // router not back to it.
 type lane struct {
 	origin  uint32                // of Delivery.Origin
-	echo    *transport.Conn       // of Delivery.Echo
+	echo    *links.Side           // of Delivery.Echo
 	waiting [10][]*links.Delivery // by priority
 	count   int
 }
@@ -69,10 +68,10 @@ func (a *Address) stranded() (lost []*links.Delivery) {
 
 // may tells whether what is in the lane may go to s.
 func (l *lane) may(s *links.Dest) bool {
-	if s.Far() {
-		return l.origin == 0 || s.Origins.Has(l.origin)
+	if s.Far() && l.origin != 0 && !s.Origins.Has(l.origin) {
+		return false
 	}
-	return !s.NoEcho || l.echo == nil || l.echo != s.Link().Conn()
+	return l.echo == nil || l.echo != s.Side
 }
 
 // ahead tells whether something waits that goes before a delivery of priority p.

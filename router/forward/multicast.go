@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"sluice/amqp"
 	"sluice/amqp/messaging"
 	"sluice/amqp/transport"
 	"sluice/links"
@@ -23,6 +22,9 @@ func (a *Address) copyToAll(d *links.Delivery, by *transport.Conn) {
 			}
 		}
 		a.targets = targets
+	}
+	if a.hooks.Beyond != nil && d.From().Anonymous() && d.Echo == nil {
+		targets = a.withBeyond(targets)
 	}
 	for _, s := range targets {
 		if s.Credit() <= 0 || s.Slow() {
@@ -67,8 +69,7 @@ func (a *Address) keepCopies(s *links.Dest, unsent []links.Item) bool {
 		back[i] = it.C
 		s.Reclaim(it.C)
 	}
-	s.Bound -= amqp.SequenceNo(len(unsent))
-	s.Given -= uint32(len(unsent))
+	a.unbound(s, unsent)
 	s.Backlog = append(back, s.Backlog...)
 	a.backlog += len(unsent)
 	return true

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"sync"
 
+	"sluice/links"
 	"sluice/router/address"
 	"sluice/router/forward"
 )
@@ -17,7 +18,11 @@ type Table struct {
 	// Near, if not nil, hears of each address that gets its first destination
 	// among the links of this router, or loses the last. It is called under the
 	// lock of the address, and must be set before the first link.
-	Near   func(a *forward.Address, has bool)
+	Near func(a *forward.Address, has bool)
+	// Fed hears likewise of those who send to an address, and Beyond is as in
+	// forward.Hooks.
+	Fed    func(a *forward.Address, has bool)
+	Beyond *links.Hop
 	shards [shards]shard
 
 	// Past is what addresses have counted that are no more, and terminuses
@@ -65,11 +70,20 @@ func (t *Table) AcquireAs(name address.Address, treatment func(address.Address) 
 	e := s.entries[name]
 	if e == nil {
 		e = new(entry)
-		e.a = forward.NewAddress(name.Key(), treatment(name), forward.Hooks{Left: func(*forward.Address) { t.release(name) }, Near: t.Near})
+		e.a = forward.NewAddress(name.Key(), treatment(name), forward.Hooks{Left: func(*forward.Address) { t.release(name) }, Near: t.Near, Fed: t.Fed, Beyond: t.beyond(name)})
 		s.entries[name] = e
 	}
 	e.users++
 	return e.a
+}
+
+// beyond is where messages for all go from an anonymous terminus, if they name an
+// address that others may have, too.
+func (t *Table) beyond(name address.Address) *links.Hop {
+	if name.Class != address.Mobile {
+		return nil
+	}
+	return t.Beyond
 }
 
 func (t *Table) release(name address.Address) {

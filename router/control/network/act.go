@@ -258,6 +258,17 @@ func (n *Network) treatment(r *reach) func(address.Address) forward.Treatment {
 	}
 }
 
+// Leave gives back the addresses of other routers. It is for the time after Run,
+// when there are no trunks any more.
+func (n *Network) Leave() {
+	for _, r := range n.reach {
+		for h := range r.ways {
+			r.address.DropFar(h)
+		}
+	}
+	clear(n.reach)
+}
+
 // dropHops forgets hops that no address uses any more.
 func (n *Network) dropHops() {
 	for id := range n.hops {

@@ -18,6 +18,7 @@ import (
 	"sluice/links"
 	"sluice/router/address"
 	"sluice/router/admission"
+	"sluice/router/control/network"
 	"sluice/router/forward"
 	"sluice/router/table"
 )
@@ -40,8 +41,9 @@ type Options struct {
 
 // A Router is a router in a test's bubble.
 type Router struct {
-	T     testing.TB
-	Table *table.Table
+	T       testing.TB
+	Table   *table.Table
+	Network *network.Network // of a Mesh
 
 	o         Options
 	mu        sync.Mutex // guards what handlers add to
@@ -150,8 +152,14 @@ func (h handler) Attached(l transport.Link) {
 	h.r.mu.Lock()
 	switch l := l.(type) {
 	case *links.Receiver:
+		if l.Info().Class == links.RouterData {
+			break
+		}
 		h.r.receivers = append(h.r.receivers, l)
 	case *links.Sender:
+		if l.Info().Class == links.RouterData {
+			break
+		}
 		h.r.senders = append(h.r.senders, l)
 	}
 	h.r.mu.Unlock()
@@ -294,6 +302,9 @@ func (r *Router) finish() {
 	}
 	if r.T.Failed() {
 		return
+	}
+	if r.Network != nil {
+		r.Network.Leave()
 	}
 	r.Idle()
 	if n := r.Table.Len(); n != 0 {

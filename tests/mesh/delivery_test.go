@@ -1,0 +1,183 @@
+package mesh
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+
+	goamqp "github.com/Azure/go-amqp"
+
+	"sluice/amqp"
+	"sluice/amqp/messaging"
+	"sluice/tests/harness"
+	"sluice/tests/raw"
+)
+
+// An aborted delivery never looks complete, and the next one on the link is whole
+// (§2.6.14). Large beginnings have been forwarded when the abort comes.
+func TestBC27_AbortsAcrossHops(t *testing.T) {
+	m := line(t)
+	hops(t, m, func(t *testing.T, at string) {
+		in := newInbox(t, session(t, m.Addr(at)), "q."+at, raw.ReceiverOptions{Credit: 10})
+		out := sender(t, session(t, m.Addr("A")), "q."+at, raw.SenderOptions{})
+		for _, size := range []int{10, 1000, 15_000} {
+			must(t, out.Begin(append(raw.DataHeader(100_000), make([]byte, size)...)))
+			must(t, out.SendAbort())
+			want := raw.Numbered(nil, 50_000, uint64(size))
+			must(t, out.Send(want, false))
+			a := in.next(t)
+			if a.aborted {
+				a = in.next(t)
+			}
+			if a.aborted || !bytes.Equal(a.message, want) {
+				t.Fatalf("after an abort at %d bytes: %d bytes, aborted=%v", size, len(a.message), a.aborted)
+			}
+			in.Settle(a.id, messaging.Accepted)
+		}
+		must(t, out.WaitSettled(3))
+		in.none(t)
+	})
+}
+
+// A drain is answered with what is there (§2.6.7), whatever the distance.
+func TestDrainAcrossHops(t *testing.T) {
+	m := line(t)
+	hops(t, m, func(t *testing.T, at string) {
+		in := newInbox(t, session(t, m.Addr(at)), "q."+at, raw.ReceiverOptions{})
+		in.AddCredit(5)
+		must(t, in.Drain())
+		in.none(t)
+		out := sender(t, session(t, m.Addr("A")), "q."+at, raw.SenderOptions{})
+		for i := range 3 {
+			must(t, out.Send(raw.Numbered(nil, small, uint64(i)), false))
+		}
+		in.AddCredit(10)
+		for i := range 3 {
+			a := in.next(t)
+			if raw.Number(a.message) != uint64(i) {
+				t.Errorf("message %d comes as number %d", raw.Number(a.message), i)
+			}
+			in.Settle(a.id, messaging.Accepted)
+		}
+		must(t, in.Drain())
+		in.none(t)
+		must(t, out.WaitSettled(3))
+	})
+}
+
+// A message whose ttl runs out while it waits is reported to its sender and does
+// not arrive (§3.2.1); one that arrives says what is left.
+func TestTTLAcrossHops(t *testing.T) {
+	m := line(t)
+	hops(t, m, func(t *testing.T, at string) {
+		in := newInbox(t, session(t, m.Addr(at)), "q."+at, raw.ReceiverOptions{})
+		out := sender(t, session(t, m.Addr("A")), "q."+at, raw.SenderOptions{KeepStates: true})
+		ttl := func(ms uint32) *messaging.Message {
+			return &messaging.Message{Header: &messaging.Header{TTL: ms, HasTTL: true}}
+		}
+		begin := time.Now()
+		must(t, out.Send(raw.Numbered(ttl(50), small, 1), false))
+		must(t, out.WaitSettled(1))
+		if d := time.Since(begin); d < 50*time.Millisecond || d > 5*time.Second {
+			t.Errorf("given up after %v", d)
+		}
+		if s := out.Result().States; len(s) != 1 || s[0].Kind != messaging.StateModified {
+			t.Errorf("outcomes %v", s)
+		}
+		must(t, out.Send(raw.Numbered(ttl(60_000), small, 2), false))
+		in.AddCredit(10)
+		a := in.next(t)
+		d, err := messaging.DecodeMessage(a.message)
+		must(t, err)
+		if raw.Number(a.message) != 2 || d.Header == nil || !d.Header.HasTTL || d.Header.TTL > 60_000 || d.Header.TTL < 30_000 {
+			t.Errorf("message %d with header %+v", raw.Number(a.message), d.Header)
+		}
+		in.Settle(a.id, messaging.Accepted)
+		must(t, out.WaitSettled(2))
+		in.none(t)
+	})
+}
+
+// A sender that settles first (§2.7.6) has its credit back; the message arrives
+// all the same.
+func TestBC19_EarlySettlementAcrossHops(t *testing.T) {
+	m := line(t)
+	hops(t, m, func(t *testing.T, at string) {
+		const n = 200
+		in := newInbox(t, session(t, m.Addr(at)), "q."+at, raw.ReceiverOptions{Credit: 1000})
+		out := sender(t, session(t, m.Addr("A")), "q."+at, raw.SenderOptions{})
+		for round := range 3 {
+			for i := range n {
+				must(t, out.Send(raw.Numbered(nil, small, uint64(round*n+i)), false))
+			}
+			for range n {
+				in.next(t)
+			}
+			out.SettleAll()
+			must(t, out.WaitCredit(n))
+		}
+		in.none(t)
+	})
+}
+
+// A receiver of rcv-settle-mode second settles when the sender has (§2.6.12).
+func TestSettleModeSecondAcrossHops(t *testing.T) {
+	m := line(t)
+	hops(t, m, func(t *testing.T, at string) {
+		ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
+		defer cancel()
+		open := func(addr string) *goamqp.Session {
+			c, err := goamqp.Dial(ctx, "amqp://"+addr, nil)
+			must(t, err)
+			t.Cleanup(func() { c.Close() })
+			s, err := c.NewSession(ctx, nil)
+			must(t, err)
+			return s
+		}
+		in, err := open(m.Addr(at)).NewReceiver(ctx, "q."+at, &goamqp.ReceiverOptions{Credit: 10, SettlementMode: goamqp.ReceiverSettleModeSecond.Ptr()})
+		must(t, err)
+		out, err := open(m.Addr("A")).NewSender(ctx, "q."+at, nil)
+		must(t, err)
+		for range 3 {
+			sent := make(chan error, 1)
+			go func() { sent <- out.Send(ctx, goamqp.NewMessage([]byte("x")), nil) }()
+			msg, err := in.Receive(ctx, nil)
+			must(t, err)
+			must(t, in.AcceptMessage(ctx, msg))
+			must(t, <-sent)
+		}
+	})
+}
+
+// message-format stays as it is (§2.7.5) and such a message is not looked into.
+// Where nothing can be added to it that tells the next router its address, its
+// sender is told so.
+func TestBC67_MessageFormatAcrossHops(t *testing.T) {
+	m := line(t)
+	hops(t, m, func(t *testing.T, at string) {
+		in := newInbox(t, session(t, m.Addr(at)), "q."+at, raw.ReceiverOptions{Credit: 10})
+		out := sender(t, session(t, m.Addr("A")), "q."+at, raw.SenderOptions{KeepStates: true})
+		want := bytes.Repeat([]byte("\xffno sections "), 100)
+		must(t, out.SendFormat(0x80013700, want, false))
+		go func() {
+			if a, ok := <-in.came; ok {
+				if a.format != 0x80013700 || !bytes.Equal(a.message, want) {
+					t.Errorf("format %#x, %d bytes: %.60q", a.format, len(a.message), a.message)
+				}
+				in.Settle(a.id, messaging.Accepted)
+			}
+		}()
+		must(t, out.WaitSettled(1))
+		close(in.came)
+		r := out.Result()
+		if r.Accepted == 1 {
+			return
+		}
+		refusal, err := messaging.ParseRejected(r.States[0])
+		if err != nil || at == "A" || refusal == nil || refusal.Condition != amqp.CondNotImplemented {
+			t.Errorf("outcomes %+v: %v, %v", r, refusal, err)
+		}
+		report(t, "message-format 0x80013700 to %s: %v", at, refusal)
+	})
+}

@@ -22,7 +22,7 @@ type Config struct {
 
 	LinkStateDelay time.Duration // from a change of the own link state to telling it; 5 ms
 	MobileDelay    time.Duration // from the first of some changes of mobile addresses to telling them all; 20 ms
-	RequestTimeout time.Duration // from a request to its first repetitions; 500 ms, later ones take up to 16 times as long
+	RequestTimeout time.Duration // between the first eight repetitions of an LSR; 250 ms, later up to 32 times that; a MAR: twice
 
 	// LateCopy is how long after the first copy of a message another may arrive by a longer path; 2 s. Equal floods within
 	// it are copies of one; what contradicts newer news within it is old. It must be below RAIntervalFlux.
@@ -62,7 +62,7 @@ func (c Config) withDefaults() Config {
 	duration(&c.RemoteLSMaxAge, 60*time.Second)
 	duration(&c.LinkStateDelay, 5*time.Millisecond)
 	duration(&c.MobileDelay, 20*time.Millisecond)
-	duration(&c.RequestTimeout, 500*time.Millisecond)
+	duration(&c.RequestTimeout, 250*time.Millisecond)
 	duration(&c.LateCopy, min(2*time.Second, c.RAIntervalFlux/2))
 	number(&c.MaxRouters, 1024)
 	number(&c.MaxPeers, 1024)
@@ -113,7 +113,7 @@ const (
 
 	// answerSpacing is the least time between two absolute MAUs of the same content to the same router: the first is still
 	// under way when another request arrives.
-	answerSpacing = 200 * time.Millisecond
+	answerSpacing = 400 * time.Millisecond
 )
 
 // routesSpacing is the least time between two calculations of Routes for n routers. Valid origins cost a path tree for

@@ -28,7 +28,6 @@ type Engine struct {
 	tellDue time.Time // when the own link state is to be told; zero: it was
 	told    time.Time // when it was told last
 	raDue   time.Time
-	raSent  time.Time
 	flux    time.Time // end of the time after a change in which RAs are more frequent
 
 	mobile localAddresses
@@ -51,7 +50,7 @@ func New(c Config, now time.Time) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		cfg: c, now: now, start: now, raSent: now, raDue: now.Add(c.RAInterval),
+		cfg: c, now: now, start: now, raDue: now.Add(c.RAInterval),
 		links: map[uint64]*link{}, seen: map[string]time.Time{}, routers: map[string]*router{}, numbers: []bool{true},
 		// Not 0: a peer takes a link state only when its number is above the one it has, which is 0 when it has none.
 		self:       linkState{seq: 1},

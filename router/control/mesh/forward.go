@@ -10,7 +10,7 @@ import (
 // received takes a message that came in on a link: handles what is for this router, and passes on what is for others.
 func (e *Engine) received(l *link, m *Message) {
 	scope, id, _ := destination(m.To)
-	if scope != scopeLink && slices.Contains(m.Trace, NodeView(e.cfg.ID)) {
+	if scope != scopeLink && m.passed(e.cfg.ID) {
 		// A copy that went in a circle, or one from another router with the own id.
 		if m.Body != nil && m.Body.Origin() == e.cfg.ID {
 			e.fromOwnID(l, m.Body)
@@ -113,7 +113,7 @@ func (e *Engine) passTo(l *link, m *Message, id string) {
 	switch {
 	case next == nil:
 		e.notice(NoticeNoPath, clip(id), l.id, "no path for a control message to %q", clip(id))
-	case next.peer == l.peer || slices.Contains(m.Trace, NodeView(next.peer)):
+	case next.peer == l.peer || m.passed(next.peer):
 		// Routers disagree for a moment. Its sender repeats what is not answered.
 		e.notice(NoticeNoPath, clip(id), l.id, "a control message to %q has already passed %q", clip(id), next.peer)
 	default:
@@ -125,7 +125,7 @@ func (e *Engine) passTo(l *link, m *Message, id string) {
 // it reaches everybody even while routers disagree about the trees.
 func (e *Engine) flood(m *Message, from *link) {
 	for _, n := range e.self.neighbors {
-		if from != nil && n.id == from.peer || slices.Contains(m.Trace, NodeView(n.id)) {
+		if from != nil && n.id == from.peer || m.passed(n.id) {
 			continue
 		}
 		e.send(n.links[0], m)

@@ -19,10 +19,11 @@ type remoteLinkState struct {
 	told  int64  // highest ls_seq that it has advertised
 }
 
-// topologyChanged makes RAs more frequent for a while.
+// topologyChanged makes RAs more frequent for a while, to repair what may get lost meanwhile. Whoever made the change tells
+// it at once; all others have no news.
 func (e *Engine) topologyChanged() {
 	e.flux = e.now.Add(2 * e.cfg.RAIntervalFlux)
-	e.advertiseAt(e.raSent.Add(e.cfg.RAIntervalFlux))
+	e.advertiseAt(e.now.Add(e.cfg.RAIntervalFlux))
 }
 
 // advertiseAt makes the next RA due at t, or at once if that has passed.
@@ -60,7 +61,6 @@ func (e *Engine) ownLSU() *LSU {
 
 // advertise sends an RA to all.
 func (e *Engine) advertise() {
-	e.raSent = e.now
 	e.raDue = e.now.Add(e.cfg.RAInterval)
 	if e.now.Before(e.flux) {
 		e.raDue = e.now.Add(e.cfg.RAIntervalFlux)

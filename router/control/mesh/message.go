@@ -3,6 +3,7 @@ package mesh
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"sluice/amqp/encoding"
 )
@@ -61,6 +62,16 @@ type Message struct {
 
 // NodeView returns the form in which a router id stands in ingress and trace.
 func NodeView(id string) string { return Area + "/" + id }
+
+// passed reports whether the message has passed the router with the given id.
+func (m *Message) passed(id string) bool {
+	for _, view := range m.Trace {
+		if rest, ok := strings.CutPrefix(view, Area+"/"); ok && rest == id {
+			return true
+		}
+	}
+	return false
+}
 
 // NewMessage returns a message that the router with the given id originates.
 func NewMessage(from, to string, body Body) *Message {

@@ -65,7 +65,7 @@ func (q *request) news(now time.Time) {
 // asked notes that it was sent, and when to repeat it.
 func (q *request) asked(now time.Time, timeout time.Duration) {
 	q.sent = now
-	q.due = now.Add(timeout << min(max(q.tries-2, 0), 4))
+	q.due = now.Add(timeout << min(max(q.tries-7, 0), 5))
 	q.tries++
 }
 
@@ -257,7 +257,7 @@ func (e *Engine) sendRequests() {
 			e.sendTo(r.id, routingEndpoint, &LSR{ID: e.cfg.ID}, nil)
 		}
 		if r.reachable && r.mar.want && due(r.mar.due, e.now) {
-			r.mar.asked(e.now, e.cfg.RequestTimeout)
+			r.mar.asked(e.now, 2*e.cfg.RequestTimeout) // the answer may be large
 			e.sendTo(r.id, mobileEndpoint, &MAR{ID: e.cfg.ID, HaveSeq: r.mobile.seq}, nil)
 		}
 	}

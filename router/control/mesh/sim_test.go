@@ -30,6 +30,7 @@ type sim struct {
 }
 
 type simNode struct {
+	name   string // in the sim; not the id if two have the same
 	id     string
 	engine *Engine
 	dead   bool
@@ -99,19 +100,19 @@ func (s *sim) run(d time.Duration) {
 // add starts a router, or starts one again that was stopped. A router that has restarted has the same local addresses.
 func (s *sim) add(id string) *simNode {
 	s.lives++
-	return s.addLife(id, s.lives)
+	return s.addAs(id, id, s.lives)
 }
 
-func (s *sim) addLife(id string, life int64) *simNode {
+func (s *sim) addAs(name, id string, life int64) *simNode {
 	e, err := New(Config{ID: id, Instance: life}, s.now)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	n := &simNode{id: id, engine: e, local: map[string]int{}, remote: map[string]map[string]int{}}
-	if old := s.nodes[id]; old != nil {
+	n := &simNode{name: name, id: id, engine: e, local: map[string]int{}, remote: map[string]map[string]int{}}
+	if old := s.nodes[name]; old != nil {
 		n.local = old.local
 	}
-	s.nodes[id] = n
+	s.nodes[name] = n
 	for _, key := range slices.Sorted(maps.Keys(n.local)) {
 		e.Step(s.now, LocalAdd{key, n.local[key]})
 	}
@@ -199,10 +200,11 @@ func (s *sim) take(n *simNode) {
 				s.t.Fatalf("%s: %s is gone and still in Routes", n.id, o.Router)
 			}
 		case Refuse:
-			s.refused = append(s.refused, fmt.Sprintf("%s: %v", n.id, o.Error))
+			s.refused = append(s.refused, fmt.Sprintf("%s: %v", n.name, o.Error))
 			e := s.edges[o.Link-1]
-			s.at(s.now, func() {
-				if e.up {
+			life := e.life
+			s.at(s.now.Add(5*time.Millisecond), func() {
+				if e.up && e.life == life {
 					s.cut(e)
 				}
 			})
@@ -237,7 +239,7 @@ func (s *sim) transmit(n *simNode, o Send) {
 	s.sent[o.Message.Body.Opcode()]++
 	b := o.Message.Append(nil)
 	side := 0
-	if e.ends[1] == n.id {
+	if e.ends[1] == n.name {
 		side = 1
 	}
 	at := s.now.Add(s.delay())

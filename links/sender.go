@@ -72,7 +72,12 @@ func NewSender(a *frames.Attach, limits Limits, src Source, info Info) *Sender {
 }
 
 // Bind implements transport.Link.
-func (s *Sender) Bind(e *transport.Endpoint) { s.ep, s.conn = e, e.Conn() }
+func (s *Sender) Bind(e *transport.Endpoint) {
+	s.ep = e
+	if s.conn == nil { // one for a stream has it from the beginning, and is known to others
+		s.conn = e.Conn()
+	}
+}
 
 // Endpoint is the session's part of the link.
 func (s *Sender) Endpoint() *transport.Endpoint { return s.ep }

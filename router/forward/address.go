@@ -325,16 +325,17 @@ func (a *Address) hand(s *links.Dest, it links.Item) {
 // gone meanwhile: what it did not take waits again.
 func (a *Address) flush(by *transport.Conn) (all bool) {
 	all = true
-	for i, s := range a.touched {
+	for i := 0; i < len(a.touched); i++ { // more may come
+		s := a.touched[i]
+		a.touched[i] = nil
 		a.Stats.Egress.Add(uint64(len(s.Batch)))
 		lost := s.Enqueue(s.Batch, by)
 		clear(s.Batch)
 		s.Batch = s.Batch[:0]
-		a.touched[i] = nil
 		if len(lost) > 0 {
-			all = false
 			a.Stats.Egress.Add(-uint64(len(lost)))
 			a.takeBack(s, lost, by)
+			all = all && a.Distribution == Multicast
 		}
 	}
 	a.touched = a.touched[:0]
@@ -357,11 +358,18 @@ func charged(items []links.Item) (n int) {
 	return n
 }
 
-// takeBack lets wait what was bound to s and not begun.
+// takeBack lets wait what was bound to s and not begun. Copies for all go another
+// way, or nowhere.
 func (a *Address) takeBack(s *links.Dest, unsent []links.Item, by *transport.Conn) {
 	a.unbound(s, unsent)
 	if a.Distribution == Multicast {
-		a.dropped = append(a.dropped, unsent...)
+		for _, it := range unsent {
+			if a.has(s) && s.Streams() && s.Reroute(it.C, by) {
+				a.hand(s, it)
+			} else {
+				a.dropped = append(a.dropped, it)
+			}
+		}
 		return
 	}
 	back := make([]*links.Delivery, len(unsent))
@@ -549,22 +557,11 @@ func (a *Address) has(s *links.Dest) bool { return s.Index < len(a.dests) && a.d
 
 // Return implements links.Source: what was not sent goes back to the front.
 func (a *Address) Return(s *links.Dest, by *transport.Conn, unsent []links.Item) {
-	credit := charged(unsent) // before the copies are gone
-	if a.Distribution == Multicast {
-		if a.keepCopies(s, unsent) {
-			return
-		}
-		for _, it := range unsent {
-			s.Forget(it.C, by, messaging.Released)
-		}
+	if a.Distribution == Multicast && !s.Streams() && a.keepCopies(s, unsent) {
+		return
 	}
 	a.mu.Lock()
-	if a.Distribution == Multicast {
-		s.Given -= uint32(len(unsent))
-		s.Bound -= amqp.SequenceNo(credit)
-	} else {
-		a.takeBack(s, unsent, by)
-	}
+	a.takeBack(s, unsent, by)
 	a.settle(by)
 }
 

@@ -77,22 +77,24 @@ func (a *Address) keepCopies(s *links.Dest, unsent []links.Item) bool {
 
 // fillCopies moves copies for which s has credit now from its backlog.
 func (a *Address) fillCopies(s *links.Dest, by *transport.Conn) {
-	n := min(len(s.Backlog), int(max(s.Credit(), 0)))
-	if n == 0 {
-		return
+	for len(s.Backlog) > 0 {
+		n := min(len(s.Backlog), int(max(s.Credit(), 0)))
+		if n == 0 {
+			if s.Far() && !s.Over() {
+				continue // there is room by now
+			}
+			break
+		}
+		for _, c := range s.Backlog[:n] {
+			a.hand(s, links.Item{C: c})
+		}
+		clear(s.Backlog[:n])
+		if s.Backlog = s.Backlog[n:]; len(s.Backlog) == 0 {
+			s.Backlog = nil
+		}
+		a.backlog -= n
 	}
-	for _, c := range s.Backlog[:n] {
-		a.hand(s, links.Item{C: c})
-	}
-	clear(s.Backlog[:n])
-	if s.Backlog = s.Backlog[n:]; len(s.Backlog) == 0 {
-		s.Backlog = nil
-	}
-	a.backlog -= n
 	a.flush(by)
-	if s.Far() && len(s.Backlog) > 0 {
-		s.Over()
-	}
 }
 
 // impatient takes from s the copies in its backlog that have waited longer than

@@ -24,6 +24,7 @@ func numbered(key string, size int) []byte {
 // randomSender sends what it has credit for, and knows what it is owed.
 type randomSender struct {
 	*world
+	r      *bubble.Router // that it is connected to
 	name   string
 	p      *Peer
 	link   int // index among the router's incoming links
@@ -37,6 +38,7 @@ type randomSender struct {
 // randomReceiver takes what it gets.
 type randomReceiver struct {
 	*world
+	r         *bubble.Router
 	name      string
 	p         *Peer
 	count     uint32 // deliveries begun
@@ -54,7 +56,6 @@ type world struct {
 	t       *testing.T
 	rnd     *rand.Rand
 	r       *bubble.Router
-	links   int
 	address string
 	multi   bool
 	trace   []string
@@ -73,7 +74,7 @@ func (w *world) fatal(p *Peer, format string, args ...any) {
 	for _, s := range w.trace[n:] {
 		w.t.Log(s)
 	}
-	for i := range w.links {
+	for i := range w.r.Incomings() {
 		if l := w.r.Incoming(i); l.Unsettled() != 0 {
 			w.t.Logf("incoming %d: %d unsettled, %d undelivered, %d in stage one, held %v", i, l.Unsettled(), l.Undelivered(), l.Waiting(), l.Held())
 		}
@@ -88,8 +89,7 @@ func (w *world) fatal(p *Peer, format string, args ...any) {
 func (s *randomSender) connect() {
 	s.p = s.r.Connect(s.name)
 	s.p.Attach(Sending(s.name, 0, s.address))
-	s.link = s.links
-	s.links++
+	s.link = s.r.Incomings() - 1
 	s.note("%s is incoming link %d", s.name, s.link)
 	s.next, s.owed, s.waived, s.stream = 0, make(map[uint32]bool), make(map[uint32]bool), nil
 }
@@ -369,11 +369,11 @@ func randomTraffic(t *testing.T, d forward.Distribution, redeliver bool, seed in
 	var senders []*randomSender
 	var receivers []*randomReceiver
 	for i := range 3 {
-		receivers = append(receivers, &randomReceiver{world: w, name: fmt.Sprint("in", i)})
+		receivers = append(receivers, &randomReceiver{world: w, r: w.r, name: fmt.Sprint("in", i)})
 		receivers[i].connect()
 	}
 	for i := range 3 {
-		senders = append(senders, &randomSender{world: w, name: fmt.Sprint("out", i)})
+		senders = append(senders, &randomSender{world: w, r: w.r, name: fmt.Sprint("out", i)})
 		senders[i].connect()
 	}
 	for range 300 {
@@ -389,7 +389,17 @@ func randomTraffic(t *testing.T, d forward.Distribution, redeliver bool, seed in
 			}
 		}
 	}
-	// All receivers take all, all senders finish: everything must end.
+	w.finish(senders, receivers, w.r.Sweep)
+	wait(10)                                // links that were detached and not closed, with deliveries of senders that have gone …
+	w.finish(senders, receivers, w.r.Sweep) // … which are sent again
+	w.r.Idle()
+	if t.Failed() {
+		w.fatal(senders[0].p, "not idle")
+	}
+}
+
+// finish lets all receivers take all, and all senders finish: everything must end.
+func (w *world) finish(senders []*randomSender, receivers []*randomReceiver, sweep func()) {
 	quiet := 0
 	for round := range 400 {
 		busy := false
@@ -427,17 +437,12 @@ func randomTraffic(t *testing.T, d forward.Distribution, redeliver bool, seed in
 		}
 		if round > 300 {
 			wait(1) // links that were detached and not closed
-			w.r.Sweep()
+			sweep()
 		}
 	}
 	for _, s := range senders {
 		if len(s.owed) > 0 || s.stream != nil {
 			w.fatal(s.p, "%s has no outcome for %v, and %d bytes to send", s.name, s.owed, len(s.stream))
 		}
-	}
-	wait(10) // links that were detached and not closed, with deliveries of senders that have gone
-	w.r.Idle()
-	if t.Failed() {
-		w.fatal(senders[0].p, "not idle")
 	}
 }

@@ -124,6 +124,13 @@ func (c *Cable) Cut() {
 	synctest.Wait()
 }
 
+// Sweep does what each router does once a second.
+func (m *Mesh) Sweep() {
+	for _, id := range m.order {
+		m.routers[id].Sweep()
+	}
+}
+
 // Router is the one with this id.
 func (m *Mesh) Router(id string) *Router { return m.routers[id] }
 

@@ -220,6 +220,14 @@ func (r *Router) Receiver(container, address string, credit uint32) *amqptest.Pe
 	return p
 }
 
+// Incomings is the number of links on which peers send or have sent.
+func (r *Router) Incomings() int {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.receivers)
+}
+
 // Incoming is the router's end of the i-th link on which a peer sends.
 func (r *Router) Incoming(i int) *links.Receiver { return r.receivers[i] }
 

@@ -178,6 +178,9 @@ func kick(by, c *transport.Conn) {
 	go c.Owner().Kick()
 }
 
+// Kick has c served from a place that may not take its lock.
+func Kick(c *transport.Conn) { kick(nil, c) }
+
 // GateChanged tells the link to ask the address again.
 func (r *Receiver) GateChanged(by *transport.Conn) {
 	r.post(by, transport.Post{To: r, Kind: postGate})

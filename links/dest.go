@@ -101,6 +101,9 @@ func (d *Dest) init(s *Sender, src Source) {
 // order of its messages.
 func NewFar(src Source, hop *Hop, lane uint32) *Dest {
 	d := &Dest{source: src, hop: hop, lane: lane, most: farWindow, Side: hop.limits.Side}
+	if c := hop.limits.Capacity; c != 0 {
+		d.most = int32(min(c, 1<<30))
+	}
 	d.budget.High, d.budget.Low = hop.limits.OutgoingHigh, hop.limits.OutgoingLow
 	return d
 }

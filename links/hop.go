@@ -37,7 +37,7 @@ type Hop struct {
 }
 
 // NewHop returns the hop to a router, without ways. Limits give the marks of its
-// far destinations.
+// far destinations and, if Capacity is not 0, their window.
 func NewHop(id string, limits Limits) *Hop {
 	return &Hop{ID: id, limits: limits, waiting: make(map[*Dest]struct{})}
 }
@@ -347,17 +347,23 @@ func (w *Way) NewWhole(priority int) *Sender {
 	return s
 }
 
-// Answered tells that the other router has attached the link too.
-func (s *Sender) Answered(*frames.Attach) {
+// Answered tells that the other router has attached the link too; a is nil if
+// it was the first.
+func (s *Sender) Answered(a *frames.Attach) {
+	if a != nil {
+		s.most = int64(min(a.MaxMessageSize, 1<<62))
+	}
 	if s.way != nil && !s.stream {
 		s.way.Add(s.priority, s)
 	}
 	s.Session().Ready(s.ep)
+	s.watch.answered()
 }
 
 // Refused tells that the other router does not take the link; Gone follows. One
 // that refuses a link for a stream is not asked again.
-func (s *Sender) Refused(*amqp.Error) {
+func (s *Sender) Refused(err *amqp.Error) {
+	s.watch.because(err)
 	if s.stream {
 		s.way.NoStreams()
 	}

@@ -37,6 +37,7 @@ type Receiver struct {
 	ep      *transport.Endpoint
 	mode    amqp.ReceiverSettleMode
 	info    Info
+	watch   *Watch
 
 	// Credit (credit.go).
 	deliveryCount amqp.SequenceNo // deliveries that have begun to arrive
@@ -163,10 +164,11 @@ func (r *Receiver) Limits() *Limits { return &r.limits }
 func (r *Receiver) Answered(a *frames.Attach) {
 	r.deliveryCount, r.limit, r.highest = a.InitialDeliveryCount, a.InitialDeliveryCount, a.InitialDeliveryCount
 	r.Begin()
+	r.watch.answered()
 }
 
 // Refused implements transport.Initiated; Gone follows.
-func (r *Receiver) Refused(*amqp.Error) {}
+func (r *Receiver) Refused(err *amqp.Error) { r.watch.because(err) }
 
 // Begin is called when the attach has been answered.
 func (r *Receiver) Begin() {
@@ -549,6 +551,8 @@ func (r *Receiver) Gone(closed bool) {
 	if r.ep == nil {
 		return
 	}
+	r.watch.leaving()
+	defer r.watch.ended()
 	if r.countNew(); len(r.batch) > 0 {
 		r.EndBatch()
 	}

@@ -18,6 +18,7 @@ type Sender struct {
 	ep     *transport.Endpoint
 	mode   amqp.SenderSettleMode
 	info   Info
+	watch  *Watch
 	most   int64 // the receiver's max-message-size in bytes; 0 for any
 	// defaultOutcome is used when the peer settles without an outcome (§3.5.3).
 	defaultOutcome messaging.DeliveryState
@@ -314,6 +315,8 @@ func (s *Sender) Gone(closed bool) {
 	if s.conn == nil {
 		return
 	}
+	s.watch.leaving()
+	defer s.watch.ended()
 	if s.way != nil {
 		// Before the queue is closed, so that whoever finds it closed finds no
 		// way to it again.

@@ -17,8 +17,15 @@ func (c *Connection) Attach(s *transport.Session, a *frames.Attach) (transport.L
 	var link transport.Link
 	var reply *frames.Attach
 	var refusal *amqp.Error
-	if kind := trunk.Capability(a); kind != "" || c.Trunk != nil {
+	mine := false
+	if c.Edge != nil {
+		link, reply, refusal, mine = c.Edge.Attach(a)
+	}
+	if kind := trunk.Capability(a); mine {
+	} else if kind != "" || c.Trunk != nil {
 		link, reply, refusal = c.attachRouter(a, kind)
+	} else if c.Uplink != nil {
+		link, reply, refusal = c.Uplink.Attach(a)
 	} else if a.Role == amqp.RoleSender {
 		link, reply, refusal = c.attachSender(a)
 	} else {
@@ -38,8 +45,14 @@ func (c *Connection) Attach(s *transport.Session, a *frames.Attach) (transport.L
 
 // Attached implements transport.Handler.
 func (c *Connection) Attached(l transport.Link) {
-	if c.Trunk != nil {
+	switch {
+	case c.Trunk != nil:
 		c.Trunk.Attached(l)
+		return
+	case c.Uplink != nil:
+		c.Uplink.Attached(l)
+		return
+	case c.Edge != nil && c.Edge.Attached(l):
 		return
 	}
 	switch l := l.(type) {
@@ -92,7 +105,7 @@ func (c *Connection) attachSender(a *frames.Attach) (transport.Link, *frames.Att
 		target.Address, target.HasAddress = "amqp:/"+temporary("_$temp."), true
 	} else if t.Address == "" {
 		info := links.Info{}
-		return links.NewReceiver(a, c.limits, &forward.Anonymous{Lookup: c.router.lookup, Far: c.router.Meshed, Stats: &c.router.Table.Past}, info), reply, nil
+		return links.NewReceiver(a, c.limits, &forward.Anonymous{Lookup: c.router.place, Far: c.router.Meshed, Stats: &c.router.Table.Past}, info), reply, nil
 	}
 	addr, key, refusal := c.resolve(target.Address, true)
 	if refusal != nil {
@@ -147,6 +160,9 @@ func (c *Connection) resolve(text string, sends bool) (*forward.Address, string,
 	name := address.Parse(text, c.router.Identity)
 	switch name.Class {
 	case address.Mobile, address.Local:
+		if name == address.Uplink && !sends {
+			return nil, "", amqp.Errorf(condNoRoute, "No route to the destination node")
+		}
 	case address.Router, address.Edge:
 		if sends && c.router.Meshed {
 			break

@@ -7,8 +7,10 @@ import (
 	"sluice/amqp/frames"
 	"sluice/amqp/transport"
 	"sluice/links"
+	"sluice/router/edges"
 	"sluice/router/forward"
 	"sluice/router/trunk"
+	"sluice/router/uplink"
 )
 
 // A Connection answers for one connection. It implements transport.Handler and
@@ -25,6 +27,10 @@ type Connection struct {
 	Container string
 	// Trunk is set where the peer is another router.
 	Trunk *trunk.Trunk
+	// Uplink is set where this is an edge router and the peer an interior one;
+	// Edge where it is the other way round.
+	Uplink *uplink.Uplink
+	Edge   *edges.Edge
 
 	onOpen   func(*Connection)
 	onClosed func(*transport.CloseCause)
@@ -57,6 +63,15 @@ func (c *Connection) Opened(conn *transport.Conn, open *frames.Open) *amqp.Error
 			return amqp.Errorf(amqp.CondResourceLimitExceeded, "the links between routers cannot be attached: %v", err)
 		}
 	}
+	if c.Uplink != nil {
+		c.Uplink.Down = forward.Anonymous{Lookup: c.router.lookup, Stats: &c.router.Table.Past}
+		c.Uplink.Start(conn, open)
+	}
+	if c.Edge != nil {
+		c.Edge.Up = forward.Anonymous{Lookup: c.router.lookup, Stats: &c.router.Table.Past}
+		c.Edge.Start(conn, open)
+		c.limits = c.Edge.Limits
+	}
 	return nil
 }
 
@@ -64,6 +79,12 @@ func (c *Connection) Opened(conn *transport.Conn, open *frames.Open) *amqp.Error
 func (c *Connection) Closed(_ *transport.Conn, cause *transport.CloseCause) {
 	if c.Trunk != nil {
 		c.Trunk.Close()
+	}
+	if c.Uplink != nil {
+		c.Uplink.Close()
+	}
+	if c.Edge != nil {
+		c.Edge.Close()
 	}
 	if c.onClosed != nil {
 		c.onClosed(cause)

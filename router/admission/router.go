@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"sluice/amqp"
+	"sluice/links"
 	"sluice/router/address"
 	"sluice/router/forward"
 	"sluice/router/table"
@@ -46,6 +47,19 @@ func (rt *Router) lookup(to []byte) (*forward.Address, *amqp.Error) {
 		return nil, amqp.Errorf(amqp.CondNotFound, "Deliveries cannot be sent to an unavailable address")
 	}
 	return nil, nil
+}
+
+// place is lookup for clients: on an edge router what nobody here takes goes to
+// the rest of the network, where it may be known.
+func (rt *Router) place(to []byte) (*forward.Address, *amqp.Error) {
+	a, refusal := rt.lookup(to)
+	if !rt.Identity.Edge || refusal != nil || a != nil && a.Gate() != links.GateClosed {
+		return a, refusal
+	}
+	if up := rt.Table.Find(address.Uplink); up != nil {
+		return up, nil
+	}
+	return a, nil
 }
 
 // temporary returns a name that nobody else has.

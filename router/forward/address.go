@@ -614,6 +614,10 @@ func (a *Address) Released(s *links.Dest) {
 	a.tellLeft()
 }
 
+// Forsake gives back the place of a link that the address was acquired for and
+// that has not come about.
+func (a *Address) Forsake() { a.tellLeft() }
+
 func (a *Address) tellLeft() {
 	if a.hooks.Left != nil {
 		a.hooks.Left(a)

@@ -96,9 +96,7 @@ func (h *Hop) wake(by *transport.Conn) {
 	h.mu.Lock()
 	h.changes++
 	waiting := h.waiting
-	if len(waiting) > 0 {
-		h.waiting = make(map[*Dest]struct{})
-	}
+	h.waiting = make(map[*Dest]struct{})
 	h.mu.Unlock()
 	for d := range waiting {
 		d.source.Resupply(d, by)

@@ -27,6 +27,7 @@ type sim struct {
 	refused []string
 	notices map[NoticeKind]int
 	lives   int64
+	twin    *twin // of the mesh when it was last looked at
 }
 
 type simNode struct {
@@ -290,7 +291,10 @@ func (s *sim) alive() (ids []string, cost [][]int64) {
 // disagreement says where the routers' pictures differ from the true mesh, or is empty.
 func (s *sim) disagreement() string {
 	ids, cost := s.alive()
-	w := newTwin(ids, cost)
+	if s.twin == nil || !slices.Equal(s.twin.ids, ids) || !slices.EqualFunc(s.twin.cost, cost, slices.Equal) {
+		s.twin = newTwin(ids, cost)
+	}
+	w := s.twin
 	for self, id := range ids {
 		n := s.nodes[id]
 		count := 0

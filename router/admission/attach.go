@@ -111,7 +111,7 @@ func (c *Connection) attachSender(a *frames.Attach) (transport.Link, *frames.Att
 	if refusal != nil {
 		return nil, nil, refusal
 	}
-	return links.NewReceiver(a, c.limits, addr, links.Info{Address: target.Address, Key: key, Dynamic: t.Dynamic}), reply, nil
+	return links.NewReceiver(a, c.limits, addr, links.Info{Address: target.Address, Key: key, Dynamic: t.Dynamic, Class: c.class}), reply, nil
 }
 
 // attachReceiver answers a peer that wants to receive.
@@ -141,7 +141,7 @@ func (c *Connection) attachReceiver(a *frames.Attach) (transport.Link, *frames.A
 	if refusal != nil {
 		return nil, nil, refusal
 	}
-	return links.NewSender(a, c.limits, addr, links.Info{Address: source.Address, Key: key, Dynamic: source.Dynamic}), reply, nil
+	return links.NewSender(a, c.limits, addr, links.Info{Address: source.Address, Key: key, Dynamic: source.Dynamic, Class: c.class}), reply, nil
 }
 
 // dynamicSource returns the full name of a new address that only this router

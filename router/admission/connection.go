@@ -18,6 +18,7 @@ import (
 type Connection struct {
 	router *Router
 	limits links.Limits
+	class  links.Class // of its links
 	log    zerolog.Logger
 
 	// User is who the peer has proved to be, "anonymous" if it proved nothing.
@@ -70,7 +71,7 @@ func (c *Connection) Opened(conn *transport.Conn, open *frames.Open) *amqp.Error
 	if c.Edge != nil {
 		c.Edge.Up = forward.Anonymous{Lookup: c.router.lookup, Stats: &c.router.Table.Past}
 		c.Edge.Start(conn, open)
-		c.limits = c.Edge.Limits
+		c.limits, c.class = c.Edge.Limits, links.EdgeUplink
 	}
 	return nil
 }

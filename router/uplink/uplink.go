@@ -181,7 +181,7 @@ func (u *Uplink) lost(what string, err *amqp.Error) {
 	if err == nil {
 		err = amqp.Errorf(amqp.CondDetachForced, "no reason was given")
 	}
-	u.Conn.Close(amqp.Errorf(amqp.CondConnectionForced, "the %s link is gone, without which the uplink is of no use: %v", what, err))
+	u.Conn.Close(amqp.Errorf(err.Condition, "the %s link is gone, without which the uplink is of no use: %v", what, err))
 }
 
 // track reads a tracking message.

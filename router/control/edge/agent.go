@@ -150,6 +150,8 @@ func (a *Agent) take(now time.Time) {
 	a.inbox = nil
 	if len(local) > 0 {
 		a.local = make(map[uplink.Proxy]bool)
+	} else {
+		local = nil
 	}
 	a.mu.Unlock()
 	for p, has := range local {

@@ -41,6 +41,7 @@ type Cable struct {
 	ends  [2]*driver.Driver
 	done  chan struct{}
 	conns [2]*transport.Conn
+	ids   [2]string
 }
 
 // NewMesh returns routers with these ids, not connected.
@@ -87,7 +88,7 @@ func (m *Mesh) Line() *Mesh {
 // Join connects two routers; the second one makes the connection.
 func (m *Mesh) Join(listens, connects string, cost int) *Cable {
 	a, b := amqptest.NewPipe(1 << 20)
-	c := &Cable{a: a, b: b, done: make(chan struct{})}
+	c := &Cable{a: a, b: b, done: make(chan struct{}), ids: [2]string{listens, connects}}
 	var running sync.WaitGroup
 	for i, id := range []string{listens, connects} {
 		r := m.routers[id]
@@ -128,6 +129,19 @@ func (c *Cable) Cut() {
 func (m *Mesh) Sweep() {
 	for _, id := range m.order {
 		m.routers[id].Sweep()
+	}
+}
+
+// Freeze stops what a router says to others for good: what they send it is
+// taken, as far as the buffers go, and not answered.
+func (m *Mesh) Freeze(id string) {
+	synctest.Wait()
+	for _, c := range m.cables {
+		for i, end := range []*amqptest.End{c.a, c.b} {
+			if c.ids[i] == id {
+				end.Mute()
+			}
+		}
 	}
 }
 

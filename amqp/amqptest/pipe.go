@@ -36,6 +36,7 @@ type half struct {
 	limit  int
 	ended  bool // nothing more will be written
 	broken bool // nothing more will be read
+	mute   bool // what is written is lost
 	read   deadline
 	write  deadline
 }
@@ -128,6 +129,8 @@ func (e *End) Write(b []byte) (n int, err error) {
 			return n, nil
 		case h.write.passed():
 			return n, os.ErrDeadlineExceeded
+		case h.mute:
+			return n + len(b), nil
 		}
 		if room := min(h.limit-len(h.buf), len(b)); room > 0 {
 			h.buf = append(h.buf, b[:room]...)
@@ -138,6 +141,13 @@ func (e *End) Write(b []byte) (n int, err error) {
 		}
 		h.cond.Wait()
 	}
+}
+
+// Mute loses what is written from now on, as a peer seems to that has stopped.
+func (e *End) Mute() {
+	e.out.mu.Lock()
+	defer e.out.mu.Unlock()
+	e.out.mute = true
 }
 
 // SetLimit changes how many bytes may be written that the other end has not read.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"sluice/amqp"
 	"sluice/links"
 	"sluice/router/address"
 	"sluice/router/control/mesh"
@@ -125,6 +126,7 @@ func (n *Network) follow(r *mesh.Routes) {
 			h.SetWays(ways)
 		}
 	}
+	n.dropSilent(old, r)
 	for id, h := range n.hops {
 		if r.Neighbor(id) == nil && len(h.Ways()) > 0 {
 			h.SetWays(nil)
@@ -143,6 +145,26 @@ func (n *Network) follow(r *mesh.Routes) {
 	}
 	for key := range n.reach {
 		n.dirty[key] = struct{}{}
+	}
+}
+
+// dropSilent closes connections to neighbours that say nothing any more: what is
+// on them would wait for the idle time-out, and the credit of its senders with it.
+func (n *Network) dropSilent(old, r *mesh.Routes) {
+	if old == nil {
+		return
+	}
+	for i := range old.Neighbors {
+		before := &old.Neighbors[i]
+		var links []uint64
+		if now := r.Neighbor(before.ID); now != nil {
+			links = now.Links
+		}
+		for _, id := range before.Links {
+			if p := n.trunks[id]; p != nil && !slices.Contains(links, id) {
+				n.cfg.Close(p.trunk, amqp.Errorf(amqp.CondConnectionForced, "router %q has said nothing for too long", before.ID))
+			}
+		}
 	}
 }
 

@@ -48,6 +48,7 @@ func (g *gate) Write(line []byte) (int, error) {
 // WriteLevel implements zerolog.LevelWriter. After a critical line the process
 // is about to end, so that it waits until the line is written.
 func (g *gate) WriteLevel(level zerolog.Level, line []byte) (int, error) {
+	g.logs.recent.add(g.module, levelOf(level), g.logs.opts.Now(), line)
 	if levelOf(level) != CriticalLevel {
 		return g.Write(line)
 	}

@@ -51,6 +51,7 @@ type Logs struct {
 
 	throttles sync.Map      // *Throttle by throttleKey
 	lost      atomic.Uint64 // lines
+	recent    recent
 
 	mu       sync.Mutex // guards what follows
 	settings [numModules]Setting
@@ -119,6 +120,10 @@ func (l *Logs) Levels(m Module) Mask { return Mask(l.gates[m].state.Load()) & al
 func (l *Logs) Apply(settings []Setting) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.applyLocked(settings)
+}
+
+func (l *Logs) applyLocked(settings []Setting) error {
 	sinks := map[string]*sink{"stderr": l.sinks["stderr"]}
 	for _, s := range settings {
 		if s.Output == "" || sinks[s.Output] != nil {

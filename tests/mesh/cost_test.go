@@ -14,55 +14,57 @@ import (
 // more than 10 %. Machines are noisy: what fails here is half of it.
 func TestCost_OfAMessagePerRouter(t *testing.T) {
 	m := start(t, harness.Line(3))
+	annotated := &messaging.Message{MessageAnnotations: mine(53)[3:]}
+	bytes := len(raw.Numbered(annotated, small, 0))
 	for _, settled := range []bool{false, true} {
-		plain, annotated := cost{settled: settled}, cost{settled: settled, annotations: 50}
-		for range sized(5, 3) {
-			for _, c := range []*cost{&plain, &annotated} {
+		short := cost{message: raw.Numbered(nil, small, 0), settled: settled}
+		long := cost{message: raw.Numbered(nil, bytes-8, 0), settled: settled}
+		notes := cost{message: raw.Numbered(annotated, small, 0), settled: settled}
+		for range sized(9, 3) {
+			for _, c := range []*cost{&short, &long, &notes} {
 				c.near = append(c.near, c.measure(t, m, "A"))
 				c.far = append(c.far, c.measure(t, m, "C"))
 			}
 		}
-		one, line := median(plain.near), median(plain.far)/3
+		one, line := median(short.near), median(short.far)/3
 		report(t, "settled=%v: %.2f µs of CPU for a message of %d bytes through one router, %.2f for each of three: efficiency %.0f %%", settled, one, small, line, 100*one/line)
-		more := median(annotated.far)/median(plain.far) - 1
-		moreNear := median(annotated.near)/median(plain.near) - 1
-		report(t, "settled=%v: 50 user annotations (1.2 KB) cost %.0f %% more across three routers, %.0f %% through one", settled, 100*more, 100*moreNear)
+		report(t, "settled=%v: %.2f µs for %d bytes through one router, %.2f with 50 user annotations: %+.0f %%; across three %.2f and %.2f: %+.0f %%", settled,
+			median(long.near), bytes, median(notes.near), 100*(median(notes.near)/median(long.near)-1),
+			median(long.far), median(notes.far), 100*(median(notes.far)/median(long.far)-1))
 		if one/line < 0.35 {
 			t.Errorf("efficiency %.2f", one/line)
+		}
+		if median(notes.far) > 3*median(long.far) {
+			t.Errorf("annotations cost %.2f µs beside %.2f", median(notes.far), median(long.far))
 		}
 	}
 }
 
 // cost measures processor time for messages of one kind, in µs for each.
 type cost struct {
-	settled     bool
-	annotations int
-	near, far   []float64
+	message   []byte
+	settled   bool
+	near, far []float64
 }
 
 // measure sends messages from A to a receiver at another router and returns the
 // processor time of all routers for one.
 func (c *cost) measure(t *testing.T, m *harness.Mesh, at string) float64 {
 	t.Helper()
-	n := sized(300_000, 60_000)
+	n := sized(300_000, 100_000)
 	address := "cost." + at
 	in := receiver(t, session(t, m.Addr(at)), address, raw.ReceiverOptions{Credit: 500})
 	out := sender(t, session(t, m.Addr("A")), address, raw.SenderOptions{Settled: c.settled})
-	var sections *messaging.Message
-	if c.annotations > 0 {
-		sections = &messaging.Message{MessageAnnotations: mine(c.annotations)[3:]}
-	}
-	message := raw.Numbered(sections, small, 0)
 	send := func(k int) {
 		for range k {
-			must(t, out.Send(message, c.settled))
+			must(t, out.Send(c.message, c.settled))
 		}
 	}
 	send(1000)
 	must(t, in.WaitMessages(1000))
 	used := func() (sum time.Duration) {
 		for _, name := range m.Names() {
-			sum += m.Router(name).CPU()
+			sum += m.Router(name).Spent()
 		}
 		return sum
 	}

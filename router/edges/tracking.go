@@ -3,6 +3,7 @@ package edges
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"sluice/amqp/frames"
@@ -29,6 +30,9 @@ type tracking struct {
 // reach is links.Side.Reach: it may be called under the lock of any address.
 func (t *tracking) reach(r *links.Receiver, has bool) {
 	key := r.Info().Key
+	if strings.HasPrefix(key, services) {
+		return
+	}
 	t.mu.Lock()
 	if t.dirty == nil {
 		t.dirty = make(map[string]bool)
@@ -42,6 +46,10 @@ func (t *tracking) reach(r *links.Receiver, has bool) {
 		links.Kick(t.conn)
 	}
 }
+
+// services is how the keys of addresses begin that routers have for each other.
+// They are there or not, and nobody waits for that.
+const services = "M0_$qd."
 
 // HandlePost implements transport.PostHandler.
 func (t *tracking) HandlePost(*transport.Post) {

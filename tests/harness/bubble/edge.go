@@ -3,6 +3,7 @@ package bubble
 import (
 	"context"
 	"io"
+	"net"
 	"sync"
 	"testing/synctest"
 
@@ -154,4 +155,31 @@ func (r *Router) serve(end *amqptest.End, d *driver.Driver) *amqptest.Peer {
 	go func() { r.done <- d.Run() }()
 	synctest.Wait()
 	return p
+}
+
+// SetID gives a router another id than "router".
+func (r *Router) SetID(id string) { r.shared.Identity.ID = id }
+
+// Services starts what an interior router has for edge routers of the existing
+// family; stop ends it.
+func (r *Router) Services() (stop func()) {
+	serve := func(c net.Conn) {
+		l := r.limits
+		l.Private = true
+		h := admission.NewConnection(r.shared, l, zerolog.New(io.Discard), nil, nil)
+		driver.New(c, nil, r.o.Driver, r.o.Transport, h).Run()
+	}
+	s := edge.NewServices(r.shared.Identity, r.Table, serve, zerolog.New(io.Discard))
+	r.Edges().Manage = s.Manage
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		s.Run(ctx)
+		close(done)
+	}()
+	synctest.Wait()
+	return func() {
+		cancel()
+		<-done
+	}
 }

@@ -23,8 +23,10 @@ import (
 	"sluice/router/control/config"
 	"sluice/router/control/logging"
 	"sluice/router/control/tlsprofile"
+	"sluice/router/edges"
 	"sluice/router/listen"
 	"sluice/router/trunk"
+	"sluice/router/uplink"
 )
 
 // A connection is one live connection and what is known about it.
@@ -37,8 +39,10 @@ type connection struct {
 	tls     bool
 	started time.Time
 	handler *admission.Connection
-	cost    int          // of role inter-router or edge
-	trunk   *trunk.Trunk // of role inter-router
+	cost    int            // of role inter-router or edge
+	trunk   *trunk.Trunk   // of role inter-router
+	uplink  *uplink.Uplink // of role edge, on an edge router
+	edge    *edges.Edge    // of role edge, on an interior one
 	opened  bool
 	extra   map[string]any // openProperties of the configuration
 	others  []string       // failoverUrls of the listener
@@ -104,6 +108,7 @@ func (r *Router) openProperties(c *connection) []byte {
 		{Key: amqp.Symbol("qd.conn-id"), Value: int32(c.id)},
 	}
 	m = c.routerProperties(m)
+	m = r.edgeProperties(c, m)
 	own := len(m)
 	if len(c.others) > 0 {
 		m = append(m, encoding.MapEntry{Key: amqp.Symbol("failover-server-list"), Value: failoverList(c.others)})
@@ -187,6 +192,7 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 	r.total.Add(1)
 	c.log = r.logs.Logger(logging.Server).With().Str("conn", fmt.Sprintf("C%d", c.id)).Str("peer", c.peer).Logger()
 	r.meshOpen(c, &cfg, limits)
+	r.edgeOpen(c, &cfg, limits)
 	cfg.Properties = r.openProperties(c)
 	protocol := r.logs.Logger(logging.Protocol)
 	if limits.Trace || r.logs.Enabled(logging.Protocol, logging.Trace) {
@@ -201,7 +207,7 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 			onOpen()
 		}
 	}, func(cc *transport.CloseCause) { cause = cc })
-	c.handler.Trunk = c.trunk
+	c.handler.Trunk, c.handler.Uplink, c.handler.Edge = c.trunk, c.uplink, c.edge
 	c.driver = driver.New(peer.Conn, peer.First, o, cfg, c.handler)
 	r.mu.Lock()
 	r.conns[c.id] = c

@@ -70,5 +70,8 @@ func (r *Router) readiness() string {
 	if !r.Ready() {
 		return "starting or shutting down"
 	}
+	if why := r.linking(); why != "" {
+		return why
+	}
 	return r.joining()
 }

@@ -21,12 +21,15 @@ import (
 	"sluice/router/admission"
 	"sluice/router/control/auth"
 	"sluice/router/control/config"
+	"sluice/router/control/edge"
 	"sluice/router/control/logging"
 	"sluice/router/control/network"
 	"sluice/router/control/tlsprofile"
+	"sluice/router/edges"
 	"sluice/router/forward"
 	"sluice/router/listen"
 	"sluice/router/table"
+	"sluice/router/uplink"
 )
 
 // Options are what a Router is made from.
@@ -57,6 +60,10 @@ type Router struct {
 	treatments atomic.Pointer[treatments]
 	network    *network.Network // of an interior router
 	trimmed    time.Time        // when links for streams were last looked at; belongs to sweep
+	uplinks    *uplink.Shared   // of an edge router
+	agent      *edge.Agent      // likewise
+	edges      *edges.Edges     // of an interior router
+	services   *edge.Services   // likewise
 
 	mu     sync.Mutex // guards conns; a leaf lock
 	conns  map[uint64]*connection
@@ -104,6 +111,7 @@ func New(o Options) (*Router, error) {
 	if err := r.joinMesh(); err != nil {
 		return nil, err
 	}
+	r.joinEdge()
 	if err := r.prepare(); err != nil {
 		r.closeListeners()
 		return nil, err
@@ -335,6 +343,12 @@ func (r *Router) Run(ctx context.Context) error {
 	wg.Go(func() { r.sweep(serving) })
 	if r.network != nil {
 		wg.Go(func() { r.network.Run(serving) })
+	}
+	if r.agent != nil {
+		wg.Go(func() { r.agent.Run(serving) })
+	}
+	if r.services != nil {
+		wg.Go(func() { r.services.Run(serving) })
 	}
 	r.ready.Store(true)
 	logging.Notice(&r.log).Str("id", r.cfg.Router.ID).Str("mode", string(r.cfg.Router.Mode)).

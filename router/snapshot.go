@@ -19,6 +19,7 @@ func (r *Router) snapshot() web.Snapshot {
 		LogLinesDropped:  r.logs.Lost(),
 		ChunkBytes:       buffers.InUse(),
 		Mesh:             r.meshSnapshot(),
+		Edge:             r.edgeSnapshot(),
 	}
 	r.shared.Table.All(func(a *forward.Address) {
 		v := a.View()

@@ -69,6 +69,7 @@ func (r *Router) sweep(ctx context.Context) {
 		case now := <-t.C:
 			r.shared.Table.All(func(a *forward.Address) { a.Sweep(now.UnixNano(), r.warnStuck) })
 			r.trimStreams(now)
+			r.sweepEdges(now)
 			if after.due(buffers.InUse()) {
 				trim()
 			}

@@ -126,22 +126,42 @@ func (b *builder) addConnector(e *entity) {
 // role reads a role; checkRoles compares it with the mode.
 func (b *builder) role(e *entity) Role {
 	role := oneOf[Role](e, "role")
-	if role == RoleEdge {
-		b.mistake(e.posOf("role"), "normal, route-container or inter-router", "", "role %s joins routers: %s", role, noEdge)
-	}
-	if role == RoleInterRouter {
-		b.joins = append(b.joins, e.posOf("role"))
+	if role == RoleInterRouter || role == RoleEdge {
+		b.joins = append(b.joins, join{e.posOf("role"), role, e.schema.Name == "connector"})
 	}
 	return role
 }
 
-// checkRoles reports roles that the router's mode does not have.
+// A join is a role that joins routers, of a listener or connector.
+type join struct {
+	pos      Position
+	role     Role
+	connects bool
+}
+
+// checkRoles reports roles that the router's mode does not have: interior routers
+// are joined to each other, and edge routers connect to them.
 func (b *builder) checkRoles() {
-	if b.config.Router.Mode == Interior {
-		return
+	mode, uplinks := b.config.Router.Mode, 0
+	for _, j := range b.joins {
+		needs := Interior
+		if j.role == RoleEdge && j.connects {
+			needs = EdgeMode
+		}
+		switch {
+		case needs == mode && mode == EdgeMode:
+			uplinks++
+		case needs == mode:
+		case j.role == RoleEdge && mode == EdgeMode:
+			b.mistake(j.pos, "normal or route-container", "", "a listener of role %s needs a router of mode %s, and this one is %s: it has connectors of that role", j.role, needs, mode)
+		case j.role == RoleEdge && j.connects:
+			b.mistake(j.pos, "normal or route-container", "", "a connector of role %s needs a router of mode %s, and this one is %s", j.role, needs, mode)
+		default:
+			b.mistake(j.pos, "normal or route-container", "", "role %s needs a router of mode %s, and this one is %s", j.role, needs, mode)
+		}
 	}
-	for _, pos := range b.joins {
-		b.mistake(pos, "normal or route-container", "", "role %s needs a router of mode %s, and this one is %s", RoleInterRouter, Interior, b.config.Router.Mode)
+	if mode == EdgeMode && uplinks == 0 && len(b.joins) == 0 {
+		b.warn(b.config.Router.Pos, "an edge router without a connector of role %s reaches no other router", RoleEdge)
 	}
 }
 

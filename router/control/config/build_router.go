@@ -8,10 +8,6 @@ import (
 // maxIDLength is the longest router id, in bytes: peers reserve no more.
 const maxIDLength = 127
 
-// noEdge is the answer to everything that joins edge routers. A router that
-// silently stayed alone would be worse than one that does not start.
-const noEdge = "edge routers are not supported yet"
-
 func (b *builder) addRouter(e *entity) {
 	b.router = e
 	r := Router{
@@ -31,9 +27,6 @@ func (b *builder) addRouter(e *entity) {
 		TimestampsInUTC:         e.yes("timestampsInUTC"),
 		MemoryLimit:             e.num("memoryLimit", 0),
 		ShutdownTimeout:         seconds(e, "shutdownTimeoutSeconds"),
-	}
-	if r.Mode == EdgeMode {
-		b.mistake(e.posOf("mode"), "standalone or interior", "", "mode %s: %s", r.Mode, noEdge)
 	}
 	b.checkID(r.ID, e.posOf("id"))
 	if r.ID == "" {

@@ -19,7 +19,7 @@ type builder struct {
 	defaultID string // see Options.ID
 
 	profiles []reference // uses of sslProfiles
-	joins    []Position  // roles that join routers
+	joins    []join      // roles that join routers
 }
 
 // add adds an entity to the Config.

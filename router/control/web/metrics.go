@@ -33,6 +33,7 @@ type Snapshot struct {
 	Accepted, Rejected, Released, Modified, Preset uint64
 
 	Mesh *Mesh // nil for a router that is alone
+	Edge *Edge // nil for a router that neither is nor has an edge router
 }
 
 type collector struct{ snapshot func() Snapshot }
@@ -108,5 +109,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	n(descOutcomes, s.Preset, "presettled")
 	if s.Mesh != nil {
 		s.Mesh.collect(g, n)
+	}
+	if s.Edge != nil {
+		s.Edge.collect(g)
 	}
 }

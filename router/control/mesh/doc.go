@@ -54,6 +54,7 @@
 //     1.19 drops messages that have passed more routers than its radius plus one.
 //   - Everything takes whole seconds (15.8). Here a change of links is told after 5 ms, and one of addresses after
 //     20 ms. 1.19 takes messages at any time.
+//   - Who joins learns of the others by their next RAs (5.7). Here the neighbour passes their last ones on.
 //   - Each router asks each other one for its link state after a change (5.5). Here the LSU is sent unasked, nearest first,
 //     and the RA comes behind; who has it does not ask. 1.19 takes an LSU without having asked.
 //   - An LSU may say number 0, which nobody takes (5.5). Here numbers begin at 1.

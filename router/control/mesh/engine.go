@@ -24,11 +24,12 @@ type Engine struct {
 	sorted  []*router // all routers, by id
 	numbers []bool    // taken; SelfNumber always is
 
-	self    linkState // own: Seq goes up with each change of the peers
-	tellDue time.Time // when the own link state is to be told; zero: it was
-	told    time.Time // when it was told last
-	raDue   time.Time
-	flux    time.Time // end of the time after a change in which RAs are more frequent
+	self      linkState // own: Seq goes up with each change of the peers
+	tellDue   time.Time // when the own link state is to be told; zero: it was
+	told      time.Time // when it was told last
+	newcomers []string  // neighbours that are to be told of all others then
+	raDue     time.Time
+	flux      time.Time // end of the time after a change in which RAs are more frequent
 
 	mobile localAddresses
 

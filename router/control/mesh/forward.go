@@ -64,7 +64,9 @@ func (e *Engine) handle(l *link, m *Message) {
 	}
 	switch b := m.Body.(type) {
 	case *RA:
-		e.ra(r, b)
+		if e.ra(r, b); r.believes(b) {
+			r.advertised = m
+		}
 	case *LSU:
 		e.lsu(r, b, l.id)
 	case *LSR:

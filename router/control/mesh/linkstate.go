@@ -53,6 +53,8 @@ func (e *Engine) tellLinkState() {
 		e.sendTo(r.id, routingEndpoint, body, nil)
 	}
 	e.advertise()
+	// Behind the others' news of them, so that these can answer what they ask.
+	e.introduce()
 }
 
 func (e *Engine) ownLSU() *LSU {

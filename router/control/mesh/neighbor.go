@@ -56,6 +56,29 @@ func (e *Engine) linksChanged() {
 	e.pathsDirty = true
 	e.topologyChanged()
 	e.scheduleTell()
+	for _, n := range list {
+		if r := e.routers[n.id]; r != nil && !r.reachable {
+			e.newcomers = append(e.newcomers, n.id)
+		}
+	}
+}
+
+// introduce passes the last RAs of all that can be reached on to the neighbours to which there was no path before: they,
+// and those behind them, then know at once whom and what to ask for. Otherwise they would wait for the next RA of each,
+// since one like the last is taken for a late copy of that at first.
+func (e *Engine) introduce() {
+	for _, id := range e.newcomers {
+		n, still := findNeighbor(e.self.neighbors, id)
+		if !still {
+			continue
+		}
+		for _, r := range e.sorted {
+			if r.reachable && r.mobile.exposed && r.advertised != nil && !r.advertised.passed(id) {
+				e.send(n.links[0], r.advertised.Passed(e.cfg.ID))
+			}
+		}
+	}
+	e.newcomers = nil
 }
 
 func findNeighbor(list []neighbor, id string) (*neighbor, bool) {

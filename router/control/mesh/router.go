@@ -36,7 +36,8 @@ type router struct {
 	nextHop   string
 	probeAt   time.Time // when to ask it whether what is known is current; zero: never
 
-	floods floodMemory
+	advertised *Message // the RA that was believed last, if it was one to all
+	floods     floodMemory
 }
 
 // A request is a question that is repeated until it is answered.
@@ -105,6 +106,11 @@ func (e *Engine) takeNumber(id string) int {
 	}
 	e.numbers[n] = true
 	return n
+}
+
+// believes reports whether an RA says what is known of r to be the latest.
+func (r *router) believes(m *RA) bool {
+	return m.Instance == r.instance && m.LSSeq >= max(r.ls.seq, r.ls.told) && m.MobileSeq >= max(r.mobile.seq, r.mobile.told)
 }
 
 func (e *Engine) heard(r *router) { r.heard, r.forgotten = e.now, false }
@@ -184,7 +190,7 @@ func (e *Engine) forget(r *router) {
 	r.hasLS, r.ls, r.mobile = false, remoteLinkState{}, remoteAddresses{}
 	r.lsr, r.mar = request{}, request{}
 	r.other, r.back, r.answeredAt = 0, time.Time{}, time.Time{}
-	r.floods = floodMemory{}
+	r.advertised, r.floods = nil, floodMemory{}
 	e.pathsDirty = true
 }
 
@@ -257,7 +263,11 @@ func (e *Engine) sendRequests() {
 			e.sendTo(r.id, routingEndpoint, &LSR{ID: e.cfg.ID}, nil)
 		}
 		if r.reachable && r.mar.want && due(r.mar.due, e.now) {
-			r.mar.asked(e.now, 2*e.cfg.RequestTimeout) // the answer may be large
+			timeout := e.cfg.RequestTimeout
+			if r.mar.tries > 0 {
+				timeout *= 2 // the answer may be large, and on its way
+			}
+			r.mar.asked(e.now, timeout)
 			e.sendTo(r.id, mobileEndpoint, &MAR{ID: e.cfg.ID, HaveSeq: r.mobile.seq}, nil)
 		}
 	}

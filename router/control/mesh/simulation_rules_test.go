@@ -88,6 +88,20 @@ func TestHalvesMeet(t *testing.T) {
 	t.Logf("%v, messages %v", took, s.sent)
 }
 
+// A router that joins is known everywhere, and knows all, without waiting for anybody's next RA.
+func TestJoin(t *testing.T) {
+	s := newSim(t, 11)
+	for i := range 8 {
+		id := fmt.Sprintf("R%02d", i)
+		s.add(id)
+		s.localAdd(id, "M0x")
+		if i > 0 {
+			s.connect(fmt.Sprintf("R%02d", i-1), id, 1)
+		}
+		s.converge(200 * time.Millisecond)
+	}
+}
+
 // A router that restarts with the same id is usable within 2 s, whether its old connections are known to be dead or not.
 func TestRestartWithinTwoSeconds(t *testing.T) {
 	for seed := range 10 {

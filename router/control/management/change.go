@@ -1,0 +1,97 @@
+package management
+
+import (
+	"reflect"
+
+	"sluice/router/control/schema"
+)
+
+// create makes an entity.
+func (d *Desk) create(q *request) (*reply, error) {
+	body, err := q.bodyMap()
+	if err != nil {
+		return nil, err
+	}
+	if q.typ == "" {
+		return nil, badRequest("No 'type' attribute in the request's application properties")
+	}
+	k, err := d.kind(q.typ)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.forbidden(q, k); err != nil {
+		return nil, err
+	}
+	if k.create == nil {
+		return nil, d.cannot(q, k)
+	}
+	a, err := given(k.schema, body)
+	if err != nil {
+		return nil, err
+	}
+	if _, has := a["identity"]; has || q.hasIdentity {
+		return nil, badRequest("Cannot set attribute 'identity' in CREATE")
+	}
+	name, err := creatable(k.schema, a, q.name)
+	if err != nil {
+		return nil, err
+	}
+	identity, err := k.create(name, a)
+	if err != nil {
+		return nil, err
+	}
+	row, ok := k.row(identity, nil)
+	if !ok {
+		return nil, &Status{statusInternalError, "the entity has gone already"}
+	}
+	return value(statusCreated, k.members(row))
+}
+
+// update changes an entity. Attributes that cannot change may be given as they
+// are, so that a whole entity can be sent back.
+func (d *Desk) update(q *request, k *kind, identity string, row []any) (*reply, error) {
+	body, err := q.bodyMap()
+	if err != nil {
+		return nil, err
+	}
+	a, err := given(k.schema, body)
+	if err != nil {
+		return nil, err
+	}
+	for name, v := range a {
+		attr := k.schema.Attribute(name)
+		if attr.Update {
+			continue
+		}
+		at := k.column(name)
+		if at < 0 || row == nil || !same(attr, row[at], v) {
+			return nil, badRequest("Cannot update attribute '%s' in UPDATE", name)
+		}
+		delete(a, name)
+	}
+	if err := k.update(identity, a); err != nil {
+		return nil, err
+	}
+	if row, ok := k.row(identity, row); ok {
+		return value(statusOK, k.members(row))
+	}
+	return value(statusOK, k.members(k.gone(identity)))
+}
+
+// gone is the row of an entity that was there when it was updated, and is not
+// any more: all that is known of it.
+func (k *kind) gone(identity string) []any {
+	row := make([]any, len(k.columns))
+	for name, v := range map[string]any{"identity": identity, "type": k.full(), "adminStatus": "deleted", "operStatus": "closing"} {
+		if i := k.column(name); i >= 0 {
+			row[i] = v
+		}
+	}
+	return row
+}
+
+// same compares a value of a row with one that was given.
+func same(attr *schema.Attribute, is, given any) bool {
+	v, err := coerce(attr, is)
+	return err == nil && reflect.DeepEqual(v, given)
+}

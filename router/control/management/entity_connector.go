@@ -1,0 +1,87 @@
+package management
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"sluice/router/control/schema"
+)
+
+func (d *Desk) connectorKind() *kind {
+	k := &kind{schema: schema.ByName("connector")}
+	k.columns = order(k.schema, served)
+	all := func() (list []Connector, ids []string) {
+		names := identities{}
+		list = d.router.Connectors()
+		for i := range list {
+			ids = append(ids, names.of("connector", list[i].Host, list[i].Port, list[i].Name))
+		}
+		return list, ids
+	}
+	find := func(identity string) (Connector, bool) {
+		list, ids := all()
+		if i := slices.Index(ids, identity); i >= 0 {
+			return list[i], true
+		}
+		return Connector{}, false
+	}
+	k.list = func() []string { _, ids := all(); return ids }
+	k.row = func(identity string, to []any) ([]any, bool) {
+		c, ok := find(identity)
+		if !ok {
+			return nil, false
+		}
+		return fill(k, to, connectorValues(&c, identity)), true
+	}
+	k.create = func(name string, a attributes) (string, error) {
+		self := d.router.Overview().Config
+		if err := roleAllowed(self, a); err != nil {
+			return "", err
+		}
+		sections, err := d.withProfile(a)
+		if err != nil {
+			return "", err
+		}
+		loaded, err := load(self, append(sections, section{"connector", a})...)
+		if err != nil {
+			return "", err
+		}
+		c := loaded.Connectors[0]
+		id := identities{}.of("connector", c.Host, c.Port, c.Name)
+		for _, other := range d.router.Connectors() {
+			oid := identities{}.of("connector", other.Host, other.Port, other.Name)
+			if oid == id || name != "" && other.Name == name {
+				return "", duplicate("connector", nameOr(name, id), oid)
+			}
+		}
+		return id, d.router.CreateConnector(c)
+	}
+	k.remove = func(identity string) error {
+		c, ok := find(identity)
+		if !ok {
+			return ErrNotFound
+		}
+		return d.router.DeleteConnector(c.Connector)
+	}
+	return k
+}
+
+func connectorValues(c *Connector, identity string) map[string]any {
+	v := limitValues(&c.Limits)
+	for name, x := range map[string]any{
+		"name": nameOr(c.Name, "connector/"+c.Host+":"+c.Port), "identity": identity, "type": schema.Prefix + "connector",
+		"host": c.Host, "port": c.Port, "protocolFamily": orNil(c.Family), "role": string(c.Role), "cost": small(int64(c.Cost)),
+		"sslProfile": orNil(c.SSLProfile), "saslMechanisms": orNil(strings.Join(c.SASLMechanisms, " ")), "allowRedirect": true,
+		"verifyHostname": c.VerifyHostname, "saslUsername": orNil(c.SASLUsername),
+		// The password is nobody's business who can ask for it.
+		"saslPassword": nil,
+		"failoverUrls": orNil(strings.Join(c.FailoverURLs, ", ")), "connectionStatus": orNil(c.Status), "connectionMsg": orNil(c.Message),
+		"openProperties": propertyMap(c.OpenProperties), "allowInsecure": c.AllowInsecure,
+	} {
+		v[name] = x
+	}
+	return v
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

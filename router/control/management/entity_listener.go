@@ -1,0 +1,212 @@
+package management
+
+import (
+	"fmt"
+	"strings"
+
+	"sluice/amqp/encoding"
+	"sluice/router/control/config"
+	"sluice/router/control/schema"
+)
+
+func (d *Desk) listenerKind() *kind {
+	k := &kind{schema: schema.ByName("listener")}
+	k.columns = order(k.schema, served)
+	all := func() (list []config.Listener, ids []string) {
+		names := identities{}
+		for _, l := range d.router.Listeners() {
+			list = append(list, l.Listener)
+			ids = append(ids, names.of("listener", l.Host, l.Port, l.Name))
+		}
+		return list, ids
+	}
+	find := func(identity string) (config.Listener, bool) {
+		list, ids := all()
+		for i, id := range ids {
+			if id == identity {
+				return list[i], true
+			}
+		}
+		return config.Listener{}, false
+	}
+	k.list = func() []string { _, ids := all(); return ids }
+	k.row = func(identity string, to []any) ([]any, bool) {
+		l, ok := find(identity)
+		if !ok {
+			return nil, false
+		}
+		return fill(k, to, listenerValues(&l, identity)), true
+	}
+	k.create = func(name string, a attributes) (string, error) {
+		l, err := d.newListener(a)
+		if err != nil {
+			return "", err
+		}
+		id := identities{}.of("listener", l.Host, l.Port, l.Name)
+		for _, other := range d.router.Listeners() {
+			oid := identities{}.of("listener", other.Host, other.Port, other.Name)
+			if oid == id || name != "" && other.Name == name {
+				return "", duplicate("listener", nameOr(name, id), oid)
+			}
+		}
+		return id, d.router.CreateListener(l)
+	}
+	k.remove = func(identity string) error {
+		l, ok := find(identity)
+		switch {
+		case !ok:
+			return ErrNotFound
+		case l.HTTP:
+			return badRequest("HTTP listeners cannot be deleted")
+		}
+		return d.router.DeleteListener(l)
+	}
+	return k
+}
+
+// newListener checks what is to become a listener.
+func (d *Desk) newListener(a attributes) (config.Listener, error) {
+	self := d.router.Overview().Config
+	if err := roleAllowed(self, a); err != nil {
+		return config.Listener{}, err
+	}
+	sections, err := d.withProfile(a)
+	if err != nil {
+		return config.Listener{}, err
+	}
+	c, err := load(self, append(sections, section{"listener", a})...)
+	if err != nil {
+		return config.Listener{}, err
+	}
+	return c.Listeners[0], nil
+}
+
+// roleAllowed checks a role against the mode of the router.
+func roleAllowed(self config.Router, a attributes) error {
+	role, _ := a["role"].(string)
+	joins := role == string(config.RoleInterRouter) || role == string(config.RoleEdge)
+	switch {
+	case joins && self.Mode == config.Standalone:
+		return badRequest("role='standalone' not allowed to connect to or accept connections from other routers.")
+	case role == string(config.RoleInterRouter) && self.Mode != config.Interior:
+		return badRequest("role='inter-router' only allowed with router mode='interior'")
+	}
+	return nil
+}
+
+// withProfile returns the section of the sslProfile that attributes refer to, so
+// that both are checked together.
+func (d *Desk) withProfile(a attributes) ([]section, error) {
+	name, _ := a["sslProfile"].(string)
+	if name == "" {
+		return nil, nil
+	}
+	for _, p := range d.router.SSLProfiles() {
+		if p.Name == name {
+			s := attributes{}
+			for key, v := range profileSettings(&p) {
+				if v != "" {
+					s[key] = v
+				}
+			}
+			return []section{{"sslProfile", s}}, nil
+		}
+	}
+	return nil, badRequest("there is no sslProfile named '%s'", brief(name))
+}
+
+// identities makes the identities of listeners and connectors, those that would
+// be the same with a number.
+type identities map[string]int
+
+func (n identities) of(kind, host, port, name string) string {
+	id := fmt.Sprintf("%s/%s:%s", kind, host, port)
+	if name != "" {
+		id += ":" + name
+	}
+	n[id]++
+	if n[id] > 1 {
+		id = fmt.Sprintf("%s:%d", id, n[id])
+	}
+	return id
+}
+
+func duplicate(kind, name, existing string) *Status {
+	return badRequest("adding %s '%s' duplicates unique attribute 'name' from existing '%s'", kind, brief(name), existing)
+}
+
+func nameOr(name, otherwise string) string {
+	if name != "" {
+		return name
+	}
+	return otherwise
+}
+
+// limitValues are what listeners and connectors have in common.
+func limitValues(l *config.Limits) map[string]any {
+	return map[string]any{
+		"maxFrameSize": small(int64(l.MaxFrameSize)), "maxSessions": small(int64(l.MaxSessions)), "maxSessionFrames": orZeroNil(int64(l.MaxSessionFrames)),
+		"idleTimeoutSeconds": wholeSeconds(l.IdleTimeout), "stripAnnotations": string(l.StripAnnotations), "linkCapacity": small(int64(l.LinkCapacity)),
+		"messageLoggingComponents": "none",
+		"sessionBytes":             small(l.SessionBytes), "linkBytes": small(l.LinkBytes), "outgoingHighBytes": small(l.OutgoingHigh),
+		"outgoingLowBytes": small(l.OutgoingLow), "unboundBytes": small(l.UnboundBytes), "maxMessageSize": small(int64(l.MaxMessageSize)),
+		"maxLinks": small(int64(l.MaxLinks)), "trace": l.Trace,
+	}
+}
+
+func orZeroNil(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return small(n)
+}
+
+func listenerValues(l *config.Listener, identity string) map[string]any {
+	v := limitValues(&l.Limits)
+	for name, x := range map[string]any{
+		"name": nameOr(l.Name, "listener/"+l.Host+":"+l.Port), "identity": identity, "type": schema.Prefix + "listener",
+		"host": l.Host, "port": l.Port, "socketAddressFamily": orNil(l.Family), "role": string(l.Role), "cost": small(int64(l.Cost)),
+		"sslProfile": orNil(l.SSLProfile), "saslMechanisms": orNil(strings.Join(l.SASLMechanisms, " ")), "authenticatePeer": l.AuthenticatePeer,
+		"requireEncryption": l.RequireEncrypted, "requireSsl": l.RequireSSL,
+		"initialHandshakeTimeoutSeconds": wholeSeconds(l.HandshakeTimeout), "multiTenant": false,
+		"failoverUrls": orNil(strings.Join(l.FailoverURLs, ", ")), "healthz": l.Healthz, "metrics": l.Metrics, "websockets": l.WebSockets,
+		"http": l.HTTP, "httpRootDir": orNil(l.HTTPRootDir), "openProperties": propertyMap(l.OpenProperties),
+		"allowInsecure": l.AllowInsecure, "saslUsersFile": orNil(l.SASLUsersFile),
+	} {
+		v[name] = x
+	}
+	return v
+}
+
+// propertyMap returns openProperties as they are sent; null if there are none.
+func propertyMap(m map[string]any) any {
+	if len(m) == 0 {
+		return nil
+	}
+	v := amqpValue(m)
+	if _, err := encoding.AppendAny(nil, v); err != nil {
+		return nil
+	}
+	return v
+}
+
+// amqpValue turns a value of a configuration into one of AMQP.
+func amqpValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		m := encoding.Map{}
+		for _, key := range sortedKeys(v) {
+			m = append(m, encoding.MapEntry{Key: key, Value: amqpValue(v[key])})
+		}
+		return m
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			list[i] = amqpValue(e)
+		}
+		return list
+	case int64:
+		return small(v)
+	}
+	return v
+}

@@ -1,0 +1,81 @@
+package management
+
+import (
+	"time"
+
+	"sluice/router/control/schema"
+)
+
+// routerID is the identity of the router entity.
+const routerID = "1"
+
+// notMeasured are attributes of the schema of which sluice has no value: nobody
+// measures how long a delivery has spent in the router, and what depends on link
+// routes, auto-links, route containers and fallback is not there.
+var notMeasured = map[string]bool{
+	"deliveriesDelayed1Sec": true, "deliveriesDelayed10Sec": true,
+	"deliveriesRedirectedToFallback": true, "blockedLinkCount": true,
+	"debugDumpFile": true, "saslConfigDir": true, "saslConfigName": true, "timestampFormat": true,
+	"trackedDeliveries": true,
+}
+
+func served(a *schema.Attribute) bool { return !notMeasured[a.Name] }
+
+func (d *Desk) routerKind() *kind {
+	k := &kind{schema: schema.ByName("router"), numbered: true}
+	k.columns = order(k.schema, served)
+	k.list = func() []string { return []string{routerID} }
+	k.row = func(id string, to []any) ([]any, bool) {
+		o := d.router.Overview()
+		if id != routerID && id != o.Config.ID {
+			return nil, false
+		}
+		return fill(k, to, d.routerValues(&o)), true
+	}
+	k.named = func(name string) (string, bool) {
+		id := d.router.Overview().Config.ID
+		return routerID, name == id || name == "router/"+id
+	}
+	return k
+}
+
+func (d *Desk) routerValues(o *Overview) map[string]any {
+	c := &o.Config
+	v := map[string]any{
+		"name": c.ID, "identity": routerID, "id": c.ID, "type": schema.Prefix + "router", "mode": string(c.Mode), "area": "0",
+		"version": o.Version, "metadata": orNil(c.Metadata), "hostName": orNil(o.Host),
+		"addrCount": uint64(o.Addresses), "linkCount": uint64(o.Links), "nodeCount": uint64(o.Nodes),
+		"linkRouteCount": uint64(0), "autoLinkCount": uint64(0), "connectionCount": uint64(o.Connections),
+		"presettledDeliveries": o.Presettled, "droppedPresettledDeliveries": o.DroppedPresettled,
+		"acceptedDeliveries": o.Accepted, "rejectedDeliveries": o.Rejected, "releasedDeliveries": o.Released, "modifiedDeliveries": o.Modified,
+		"deliveriesStuck": uint64(o.Stuck), "deliveriesIngress": o.Ingress, "deliveriesEgress": o.Egress, "deliveriesTransit": o.Transit,
+		"deliveriesIngressRouteContainer": uint64(0), "deliveriesEgressRouteContainer": uint64(0),
+		"linksBlocked": uint32(o.BlockedLinks), "uptimeSeconds": uint32(seconds(o.Started)), "memoryUsage": nil,
+		"workerThreads":        int32(c.WorkerThreads),
+		"helloIntervalSeconds": wholeSeconds(c.HelloInterval), "helloMaxAgeSeconds": wholeSeconds(c.HelloMaxAge),
+		"raIntervalSeconds": wholeSeconds(c.RAInterval), "raIntervalFluxSeconds": wholeSeconds(c.RAIntervalFlux),
+		"remoteLsMaxAgeSeconds": wholeSeconds(c.RemoteLSMaxAge), "defaultDistribution": string(c.DefaultDistribution),
+		"allowResumableLinkRoute": c.AllowResumableLinkRoute, "allowUnsettledMulticast": c.AllowUnsettledMulticast,
+		"timestampsInUTC": c.TimestampsInUTC,
+		"memoryLimit":     small(c.MemoryLimit), "shutdownTimeoutSeconds": wholeSeconds(c.ShutdownTimeout),
+		"incomingBytes": o.IncomingBytes, "messageBytes": o.MessageBytes, "outgoingBytes": o.OutgoingBytes, "bufferBytes": o.BufferBytes,
+	}
+	if o.MemoryUsage > 0 {
+		v["memoryUsage"] = o.MemoryUsage
+	}
+	return v
+}
+
+// fill makes a row of values by name.
+func fill(k *kind, to []any, values map[string]any) []any {
+	to = to[:0]
+	for _, name := range k.columns {
+		to = append(to, values[name])
+	}
+	return to
+}
+
+// seconds is how long ago something was, in whole seconds.
+func seconds(t time.Time) int64 { return int64(max(time.Since(t), 0) / time.Second) }
+
+func wholeSeconds(d time.Duration) any { return small(int64(d / time.Second)) }

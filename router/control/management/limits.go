@@ -1,0 +1,43 @@
+package management
+
+import "time"
+
+const (
+	// maxRequest is the size of the largest request in bytes. The links announce
+	// it; a larger one ends its sender's link.
+	maxRequest = 256 << 10
+	// requestCredit is how many requests may be with the agent and not answered.
+	requestCredit = 250
+
+	// maxReply is the size of the largest reply in bytes: about a hundred
+	// thousand rows of links. More must be asked for in parts.
+	maxReply = 32 << 20
+	// maxWaiting is how many bytes of replies may wait for those who asked, in
+	// all. Beyond it the oldest are given up.
+	maxWaiting = 64 << 20
+	// maxReplies is how many replies may wait at one address. Later requests are
+	// refused while there are as many.
+	maxReplies = 64
+	// maxOutlets is how many addresses replies may be on their way to. Each has a
+	// link and a session; those that have waited longest go first.
+	maxOutlets = 200
+	// outletIdle is how long the link to an address is kept for the next reply.
+	outletIdle = 30 * time.Second
+	// replyPatience is how long a reply waits for its reader's credit.
+	replyPatience = 60 * time.Second
+	// answerPatience is how long the router may take to answer an attach.
+	answerPatience = 10 * time.Second
+	// tidyInterval is how often idle links and replies that nobody reads are
+	// looked for.
+	tidyInterval = 5 * time.Second
+
+	// firstPause and lastPause are between attempts to connect to the router.
+	firstPause = 100 * time.Millisecond
+	lastPause  = 5 * time.Second
+
+	// maxLogLines is how many lines GET-LOG returns at most.
+	maxLogLines = 1000
+	// quoteLimit is how much of a request's text is repeated in an answer, in
+	// bytes.
+	quoteLimit = 128
+)

@@ -1,0 +1,168 @@
+package management
+
+import (
+	"time"
+
+	"sluice/amqp/encoding"
+	"sluice/router/control/config"
+	"sluice/router/control/logging"
+)
+
+// A Router is what is managed. Its methods may be called from any goroutine and
+// without any lock. They look at live state in short holds, one entity at a
+// time; an entity may have gone between the call that lists it and that which
+// looks at it.
+type Router interface {
+	Overview() Overview
+
+	// Connections are the numbers of those with peers, ascending.
+	Connections() []uint64
+	Connection(id uint64) (Connection, bool)
+	// CloseConnection closes one with amqp:connection:forced. One that has ended
+	// already is no error.
+	CloseConnection(id uint64) error
+
+	// Links are the numbers of those with peers, ascending.
+	Links() []uint64
+	Link(id uint64) (Link, bool)
+	// DetachLink detaches one with amqp:link:detach-forced.
+	DetachLink(id uint64) error
+
+	// Addresses are the keys of those that a link uses, in order.
+	Addresses() []string
+	Address(key string) (Address, bool)
+
+	// Nodes are the interior routers of the network, this one first; none for a
+	// router that is alone.
+	Nodes() []Node
+
+	Listeners() []Listener
+	CreateListener(config.Listener) error
+	DeleteListener(config.Listener) error
+	Connectors() []Connector
+	CreateConnector(config.Connector) error
+	DeleteConnector(config.Connector) error
+	SSLProfiles() []config.SSLProfile
+	CreateSSLProfile(config.SSLProfile) error
+	DeleteSSLProfile(name string) error
+
+	// ConfigAddresses are the numbers of the address entities, ascending.
+	ConfigAddresses() []uint64
+	ConfigAddress(id uint64) (config.Address, bool)
+	// ConfigAddressNamed returns the number of the one with a name.
+	ConfigAddressNamed(name string) (uint64, bool)
+	CreateAddress(config.Address) (id uint64, err error)
+	DeleteAddress(id uint64) error
+
+	Logs() *logging.Logs
+}
+
+// An Overview is the router as a whole.
+type Overview struct {
+	Config  config.Router
+	Version string
+	Host    string
+	Started time.Time
+
+	Addresses, Links, Nodes, Connections                                  int
+	BlockedLinks                                                          int // without credit for 10 s
+	Presettled, DroppedPresettled, Accepted, Rejected, Released, Modified uint64
+	Stuck                                                                 int // deliveries unsettled for 10 s
+	Ingress, Egress, Transit                                              uint64
+	MemoryUsage                                                           uint64 // bytes of the process; 0 if not known
+	IncomingBytes, MessageBytes, OutgoingBytes, BufferBytes               int64
+}
+
+// A Connection is one with a peer.
+type Connection struct {
+	ID                  uint64
+	Host                string // ip:port of who connected, configured host:port of others
+	Container           string
+	Role                config.Role
+	In                  bool // the peer has connected
+	Opened, Closing     bool
+	Authenticated       bool
+	User, SASL          string
+	TLS                 bool
+	TLSProto, TLSCipher string
+	Properties          encoding.Map // of the peer's open
+	Started             time.Time
+	LastDelivery        time.Time // zero if there was none
+	Links               int
+	FramesIn, FramesOut uint64
+	BytesIn, BytesOut   uint64
+	Blocked             bool // the socket does not take what is to be written
+}
+
+// A Link is one with a peer.
+type Link struct {
+	ID, Connection uint64
+	Name           string
+	Type           string // endpoint, router-control, inter-router, edge-downlink
+	In             bool   // the peer sends
+	Key            string // of its address; empty if it has none of its own
+	Priority       uint8
+	Capacity       uint32
+	Credit         uint32
+	Window         uint32 // of the session, in frames: incoming-window or remote-incoming-window
+
+	Deliveries, Presettled, DroppedPresettled, Accepted, Rejected, Released, Modified uint64
+	TransferredBytes                                                                  uint64
+	Undelivered                                                                       int64 // deliveries
+	Unsettled                                                                         int64
+	Stuck                                                                             int    // unsettled for 10 s
+	Rate                                                                              uint32 // settled per second, of late
+	NoCredit                                                                          time.Duration
+
+	// Bytes at the three stages: frames not pulled, messages not sent on, messages
+	// bound to the link and not written.
+	IncomingBytes, MessageBytes, OutgoingBytes int64
+
+	WaitsFor     string        // what the link waits for; empty if it does not
+	WaitsForPeer []string      // containers that it waits for
+	Waits        time.Duration // how long it does, as far as it has been seen
+	Oldest       time.Time     // when the oldest unsettled delivery was sent; zero if there is none
+}
+
+// An Address is one that a link uses.
+type Address struct {
+	Key                                  string
+	Distribution                         string
+	Priority                             int // -1: that of messages
+	InProcess, Subscribers, Remotes      int // destinations: of services, of peers, other routers
+	RemoteRouters                        []string
+	Senders                              int
+	Ingress, Egress, Transit             uint64
+	ToContainer, FromContainer           uint64
+	Waiting                              int
+	WaitingBytes, RetainedBytes          int64
+	Gate                                 string // open, full, closed
+	DroppedNoDestination, DroppedExpired uint64
+	DroppedSlow, Redelivered, FullTimes  uint64
+}
+
+// A Node is an interior router of the network.
+type Node struct {
+	ID           string
+	Self         bool
+	Instance     int64    // 0 if not known
+	Neighbors    []string // nil if not known
+	NextHop      string   // empty for this router and its neighbours
+	ValidOrigins []string
+	Link         int // of a neighbour: the number of a connection to it; -1 if it is none
+	Cost         int64
+	Index        int
+	Changed      time.Time // of the topology, as far as this router has seen it; zero if not known
+}
+
+// A Listener is a listener entity.
+type Listener struct {
+	config.Listener
+}
+
+// A Connector is a connector entity and how it is doing.
+type Connector struct {
+	config.Connector
+	Status, Message string
+	FailoverURLs    []string
+}

@@ -166,6 +166,24 @@ func (m *Mesh) Names() []string {
 	return names
 }
 
+// Only is the mesh as if it had these routers alone. It shares them.
+func (m *Mesh) Only(names ...string) *Mesh {
+	part := *m
+	part.plan.Nodes = nil
+	part.nodes = map[string]*node{}
+	for _, name := range names {
+		part.plan.Nodes = append(part.plan.Nodes, m.nodes[name].Node)
+		part.nodes[name] = m.nodes[name]
+	}
+	part.plan.Trunks = nil
+	for _, k := range m.plan.Trunks {
+		if part.nodes[k.From] != nil && part.nodes[k.To] != nil {
+			part.plan.Trunks = append(part.plan.Trunks, k)
+		}
+	}
+	return &part
+}
+
 // Addr is where clients of a router connect.
 func (m *Mesh) Addr(name string) string { return loopback(m.nodes[name].clients) }
 

@@ -6,28 +6,27 @@ import (
 	"time"
 )
 
-// Neighbours tells, by its log, which routers a router has as neighbours now,
-// by id.
-func (b *Binary) Neighbours() map[string]bool {
-	n := map[string]bool{}
-	for line := range strings.Lines(b.Log()) {
-		_, id, ok := strings.Cut(strings.TrimSpace(line), " router=")
-		if !ok {
-			continue
-		}
-		switch {
-		case strings.Contains(line, "kind=neighbor-up"):
-			n[firstWord(id)] = true
-		case strings.Contains(line, "kind=neighbor-down"):
-			delete(n, firstWord(id))
+// Neighbours are the routers that a router has as neighbours now, by id, with
+// the number of connections to each.
+func (b *Binary) Neighbours() map[string]int {
+	b.t.Helper()
+	return neighbours(b.Metrics())
+}
+
+func neighbours(metrics map[string]float64) map[string]int {
+	n := map[string]int{}
+	for name, v := range metrics {
+		id, ok := strings.CutPrefix(name, `sluice_mesh_neighbor_connections{router="`)
+		if id = strings.TrimSuffix(id, `"}`); ok && metrics[`sluice_mesh_neighbor_up{router="`+id+`"}`] == 1 {
+			n[id] = int(v)
 		}
 	}
 	return n
 }
 
-// WaitTrunks waits until both ends of every trunk between interior routers have
-// each other as neighbours, and until every router is ready. It returns what is
-// missing after Patience; nothing is "".
+// WaitTrunks waits until every trunk between interior routers that run is in use
+// at both ends, every interior router has a path to every other, and all are
+// ready. It returns what is missing after Patience; nothing is "".
 func (m *Mesh) WaitTrunks() (missing string) {
 	m.t.Helper()
 	Eventually(Patience, func() bool { missing = m.missing(); return missing == "" })
@@ -35,33 +34,53 @@ func (m *Mesh) WaitTrunks() (missing string) {
 }
 
 func (m *Mesh) missing() string {
-	for _, k := range m.plan.Trunks {
-		from, to := m.nodes[k.From], m.nodes[k.To]
-		if from.Edge || from.Binary == nil || to.Binary == nil {
+	seen := map[string]map[string]float64{}
+	interior := 0
+	for name, n := range m.nodes {
+		if n.Binary == nil {
 			continue
 		}
-		if !from.Neighbours()[to.ID] || !to.Neighbours()[from.ID] {
-			return fmt.Sprintf("%s and %s are no neighbours", k.From, k.To)
+		if status, text := n.Get("/readyz"); status != 200 {
+			return fmt.Sprintf("%s is not ready: %s", name, text)
+		}
+		if !n.Edge {
+			interior++
+			seen[name] = n.Metrics()
 		}
 	}
-	for name, n := range m.nodes {
-		if n.Binary != nil && len(n.HTTP) > 0 {
-			if status, text := n.Get("/readyz"); status != 200 {
-				return fmt.Sprintf("%s is not ready: %s", name, text)
+	for name, metrics := range seen {
+		if got := int(metrics["sluice_mesh_routers"]); got < interior-1 && len(m.Ends(name)) > 0 {
+			return fmt.Sprintf("%s has a path to %d routers of %d", name, got, interior-1)
+		}
+		want := map[string]int{}
+		for _, k := range m.plan.Trunks {
+			from, to := m.nodes[k.From], m.nodes[k.To]
+			switch {
+			case from.Edge || from.Binary == nil || to.Binary == nil:
+			case k.From == name:
+				want[to.ID]++
+			case k.To == name:
+				want[from.ID]++
+			}
+		}
+		got := neighbours(metrics)
+		for id, n := range want {
+			if got[id] != n {
+				return fmt.Sprintf("%s has %d connections to %s, want %d", name, got[id], id, n)
 			}
 		}
 	}
 	return ""
 }
 
-// WaitNeighbour waits until a router has another one as neighbour, or has not,
-// and returns how long that took.
-func (m *Mesh) WaitNeighbour(name, other string, there bool) time.Duration {
+// WaitNeighbour waits until a router has so many connections to another one as
+// its neighbour, and returns how long that took.
+func (m *Mesh) WaitNeighbour(name, other string, connections int) time.Duration {
 	m.t.Helper()
 	start := time.Now()
 	id := m.nodes[other].ID
-	if !Eventually(Patience, func() bool { return m.nodes[name].Neighbours()[id] == there }) {
-		m.t.Fatalf("%s as neighbour of %s is %v after %v\n%s", other, name, !there, Patience, tail(m.nodes[name].Log(), 4<<10))
+	if !Eventually(Patience, func() bool { return m.nodes[name].Neighbours()[id] == connections }) {
+		m.t.Fatalf("%s has %d connections to %s after %v, want %d\n%s", name, m.nodes[name].Neighbours()[id], other, Patience, connections, tail(m.nodes[name].Log(), 4<<10))
 	}
 	return time.Since(start)
 }

@@ -13,6 +13,7 @@ type Session struct {
 	channel uint16
 	remote  *frames.Begin
 	ended   bool
+	leaving bool // we have sent our end
 	end     *amqp.Error
 
 	nextOutgoingID amqp.TransferNumber
@@ -156,7 +157,9 @@ func (s *Session) handle(code frames.Performative, body []byte) error {
 			return err
 		}
 		s.ended, s.end = true, f.Error
-		s.c.append(s.channel, &frames.End{})
+		if !s.leaving { // else it is the answer
+			s.c.append(s.channel, &frames.End{})
+		}
 		s.c.cond.Broadcast()
 	default:
 		return fmt.Errorf("raw: unexpected %v", code)

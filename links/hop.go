@@ -166,6 +166,8 @@ type Way struct {
 	alone   bool        // there are none of those: the way is for streams only
 	refused atomic.Bool // the peer takes no links for streams
 
+	most int // streams at a time
+
 	mu      sync.Mutex // a leaf lock; guards the fields below
 	streams map[*Sender]struct{}
 	idle    []*Sender
@@ -176,13 +178,18 @@ const (
 	// maxStreams is the most streams on one connection at a time; more wait at
 	// their addresses.
 	maxStreams = 2000
+	// otherSessions is how many sessions there are besides those of streams.
+	otherSessions = 12
 	// maxIdleStreams is how many links are kept for the next stream.
 	maxIdleStreams = 16
 )
 
 // NewWay returns the way over a connection, without links.
 func NewWay(c *transport.Conn, limits Limits, newStream func(*Sender) error) *Way {
-	return &Way{Conn: c, limits: limits, newStream: newStream, streams: make(map[*Sender]struct{})}
+	// Both ends begin sessions, and each takes a channel of the other, too.
+	channels := int(min(c.Config().ChannelMax, c.Remote().ChannelMax)) + 1
+	most := min(maxStreams, max((channels-otherSessions)/2, 1))
+	return &Way{Conn: c, limits: limits, most: most, newStream: newStream, streams: make(map[*Sender]struct{})}
 }
 
 // NewStreams returns the way over a connection for streams only (Limits.Streams).
@@ -252,7 +259,7 @@ func (w *Way) stream(by *transport.Conn) *Sender {
 		s.busy = true
 		return s
 	}
-	if len(w.streams) >= maxStreams {
+	if len(w.streams) >= w.most {
 		return nil
 	}
 	s := newRouterSender(w, true)
@@ -269,7 +276,7 @@ func (w *Way) free(s *Sender, by *transport.Conn) {
 	s.busy = false
 	_, known := w.streams[s]
 	retire := was && known && len(w.idle) >= maxIdleStreams
-	full := len(w.streams) >= maxStreams
+	full := len(w.streams) >= w.most
 	switch {
 	case !was || !known:
 	case retire:

@@ -19,8 +19,10 @@ const (
 	// sessionBytes is the window of the client, in bytes. Frames never wait in
 	// it, so it bounds what may be on its way.
 	sessionBytes = 1 << 20
-	// maxLinks is the number of links that a client may have.
-	maxLinks = 4096
+	// maxLinks is the number of links that a client may have, and maxSessions that
+	// of sessions: one, unless links want their own.
+	maxLinks    = 4096
+	maxSessions = 1024
 )
 
 // A Client is a connection to the router in which it runs. Its methods may be
@@ -50,7 +52,7 @@ func Dial(ctx context.Context, containerID string, serve func(net.Conn)) (*Clien
 		ContainerID:  containerID,
 		Client:       true,
 		MaxFrameSize: maxFrameSize,
-		ChannelMax:   7, // one is used, unless the router ends it
+		ChannelMax:   maxSessions - 1,
 		HandleMax:    maxLinks - 1,
 		SessionBytes: sessionBytes,
 	}, (*handler)(c))
@@ -100,15 +102,18 @@ func (c *Client) attach(ctx context.Context, l *link, end transport.Link, a *fra
 		c.made++
 		a.Name = fmt.Sprintf("%s.%d", c.container, c.made)
 		a.SenderSettleMode = amqp.SenderSettleMixed
-		if c.session.Ended() { // by the router: one link may have cost all
-			s, fail := conn.Begin()
-			if fail != nil {
-				err = fail
+		session := c.session
+		if l.apart || session.Ended() { // by the router: one link may have cost all
+			if session, err = conn.Begin(); err != nil {
 				return
 			}
-			c.session = s
+			if !l.apart {
+				c.session = session
+			}
 		}
-		l.ep, err = c.session.Attach(end, a)
+		if l.ep, err = session.Attach(end, a); err != nil && l.apart {
+			session.End(nil)
+		}
 	})
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ type Message = links.ControlMessage
 // link is what a Receiver and a Sender have in common.
 type link struct {
 	c        *Client
+	apart    bool // it has a session of its own, which ends with it
 	address  string
 	ep       *transport.Endpoint // guarded by the lock of the connection
 	answered chan struct{}
@@ -65,7 +66,12 @@ func (l *link) Err() error {
 
 // Close detaches the link.
 func (l *link) Close() {
-	l.c.d.Do(func(*transport.Conn) { l.ep.Detach(true, nil) })
+	l.c.d.Do(func(*transport.Conn) {
+		l.ep.Detach(true, nil)
+		if s := l.ep.Session(); l.apart && !s.Ended() {
+			s.End(nil)
+		}
+	})
 }
 
 // A Receiver is a link on which the client receives.
@@ -106,16 +112,32 @@ type Sender struct {
 // it is empty. It returns when the router has answered. The link holds at most
 // queue bytes, as links.ControlSenderOptions says.
 func (c *Client) Sender(ctx context.Context, address string, queue int64) (*Sender, error) {
+	return c.sender(ctx, newLink(c, address), queue)
+}
+
+// SenderApart is Sender with a session of its own, so that a message which the
+// router does not take holds up those of no other link. The session ends with
+// Close, which must be called also when the link has ended.
+func (c *Client) SenderApart(ctx context.Context, address string, queue int64) (*Sender, error) {
 	l := newLink(c, address)
+	l.apart = true
+	s, err := c.sender(ctx, l, queue)
+	if err != nil && l.ep != nil {
+		l.Close()
+	}
+	return s, err
+}
+
+func (c *Client) sender(ctx context.Context, l *link, queue int64) (*Sender, error) {
 	end := links.NewControlSender(nil, links.ControlSenderOptions{QueueBytes: queue, ControlEvents: l.events()})
 	err := c.attach(ctx, l, end, &frames.Attach{
 		Role:                    amqp.RoleSender,
 		Source:                  &messaging.Source{},
-		Target:                  messaging.TargetField{Target: &messaging.Target{Address: address}},
+		Target:                  messaging.TargetField{Target: &messaging.Target{Address: l.address}},
 		HasInitialDeliveryCount: true,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cannot send to %q: %w", address, err)
+		return nil, fmt.Errorf("cannot send to %q: %w", l.address, err)
 	}
 	return &Sender{l, end}, nil
 }

@@ -321,3 +321,36 @@ func TestPatience(t *testing.T) {
 		}
 	})
 }
+
+// A link with a session of its own leaves nothing of it behind, whether it was
+// answered or refused, and one that is not read from keeps no other from
+// sending.
+func TestSenderApart(t *testing.T) {
+	bubble(t, func(t *testing.T, r *router) {
+		a, b := r.dial("a"), r.dial("b")
+		must(a.Receive(t.Context(), "stopped", 1, limit, func(service.Message) {}))
+		in := make(chan service.Message, 10)
+		must(a.Receive(t.Context(), "q", 5, limit, func(m service.Message) { in <- m; m.Done(messaging.Accepted) }))
+		stopped := must(b.SenderApart(t.Context(), "stopped", limit))
+		for range 3 { // one fills the credit, the next the session
+			if err := stopped.Send(must((&messaging.Message{Data: [][]byte{make([]byte, 3<<20)}}).Append(nil)), true, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if _, err := b.SenderApart(t.Context(), "closed", limit); err == nil {
+			t.Error("a closed address was attached to")
+		}
+		for range 20 {
+			out := must(b.SenderApart(t.Context(), "q", limit))
+			out.Send(text(nil, "m"), true, nil)
+			if m := <-in; body(m) != "m" {
+				t.Errorf("got %v", body(m))
+			}
+			out.Close()
+		}
+		stopped.Close()
+		a.Close()
+		b.Close()
+	})
+}

@@ -9,14 +9,34 @@ import (
 	"sluice/tests/raw"
 )
 
-// edged is two interior routers with an edge router at each; E has a second
-// uplink.
+// edged is two interior routers with an edge router at each, E at A; E has a
+// second uplink, to B.
 func edged(t *testing.T) *harness.Mesh {
 	t.Helper()
 	p := harness.Pair().WithEdge("E", "A", "B").WithEdge("F", "B")
 	p.Proxied = true
 	p.Entities += distributions
-	return start(t, p)
+	m := harness.Prepare(t, p)
+	m.Proxy("E-B").Refuse() // the first that opens is used
+	for _, name := range m.Names() {
+		m.Start(name)
+	}
+	settled(t, m)
+	uses(t, m, "E", "A")
+	m.Proxy("E-B").Heal()
+	if !harness.Eventually(harness.Patience, func() bool { return m.Router("E").Metric("sluice_edge_idle_connections") == 1 }) {
+		t.Fatal("E does not have its second uplink")
+	}
+	return m
+}
+
+// uses waits until an edge router uses its uplink to an interior one.
+func uses(t *testing.T, m *harness.Mesh, edge, interior string) {
+	t.Helper()
+	name := fmt.Sprintf("sluice_edge_uplink_active{interior=%q}", interior)
+	if !harness.Eventually(harness.Patience, func() bool { return m.Router(edge).Metrics()[name] == 1 }) {
+		t.Fatalf("%s does not use its uplink to %s", edge, interior)
+	}
 }
 
 // A network with edge routers is one router to its clients.
@@ -106,11 +126,6 @@ func TestBC59_AnonymousSenders(t *testing.T) {
 // over; what was accepted has arrived.
 func TestEdge_FailOver(t *testing.T) {
 	m := edged(t)
-	if !harness.Eventually(harness.Patience, func() bool {
-		return m.Router("E").Metrics()[`sluice_edge_uplink_active{interior="A"}`] == 1
-	}) {
-		t.Fatal("E does not use its uplink to A")
-	}
 	ledger := &raw.Ledger{}
 	in := receiver(t, session(t, m.Addr("F")), "load", raw.ReceiverOptions{Credit: 1000, Frame: ledger.Frame})
 	down, downLedger := accepting(t, session(t, m.Addr("E")), "down", 1000)
@@ -146,9 +161,7 @@ func TestEdge_FailOver(t *testing.T) {
 	if up.Accepted < n*9/10 || dn.Accepted < n/2 {
 		t.Errorf("outcomes up %+v, down %+v", up, dn)
 	}
-	if m.Router("E").Metrics()[`sluice_edge_uplink_active{interior="B"}`] != 1 {
-		t.Error("E does not use its uplink to B")
-	}
+	uses(t, m, "E", "B")
 }
 
 // BC-71: an uplink that breaks, or freezes, is made again for ever, soon after the
@@ -189,9 +202,7 @@ func TestEdge_DuplicateID(t *testing.T) {
 	for _, name := range []string{"A", "B", "E"} {
 		m.Start(name)
 	}
-	if !harness.Eventually(harness.Patience, func() bool { return m.Router("E").Metrics()[`sluice_edge_uplink_active{interior="A"}`] == 1 }) {
-		t.Fatal("E has no uplink")
-	}
+	uses(t, m, "E", "A")
 	m.Start("G")
 	const refusal = `an edge router "E" is connected already`
 	m.Router("G").WaitLog(refusal, 1)

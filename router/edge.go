@@ -27,6 +27,7 @@ func (r *Router) joinEdge() {
 	case config.EdgeMode:
 		r.uplinks = uplink.NewShared(r.shared.Identity, r.shared.Table)
 		r.agent = edge.NewAgent(r.uplinks, log)
+		r.agent.Throttle = r.logs.Throttle(logging.RouterCore, "proxy refused")
 	case config.Interior:
 		r.services = edge.NewServices(r.shared.Identity, r.shared.Table, r.serveService, log)
 		r.edges = &edges.Edges{Table: r.shared.Table, Manage: r.services.Manage}
@@ -108,10 +109,23 @@ func (r *Router) linking() string {
 	return ""
 }
 
-// sweepEdges gives up silent edge routers.
+// sweepEdges gives up silent edge routers, and has links for streams that are not
+// used any more detached.
 func (r *Router) sweepEdges(now time.Time) {
 	if r.edges != nil {
 		r.edges.Check(now)
+	}
+	if now.Sub(r.edgesTrimmed) < 30*time.Second {
+		return
+	}
+	r.edgesTrimmed = now
+	if r.edges != nil {
+		r.edges.Trim(2)
+	}
+	if r.uplinks != nil {
+		for _, w := range r.uplinks.Hop.Ways() {
+			w.Trim(2)
+		}
 	}
 }
 

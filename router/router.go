@@ -57,13 +57,15 @@ type Router struct {
 	connectors []*listen.Connector
 	http       []*httpListener
 
-	treatments atomic.Pointer[treatments]
+	treatments *treatments
 	network    *network.Network // of an interior router
 	trimmed    time.Time        // when links for streams were last looked at; belongs to sweep
 	uplinks    *uplink.Shared   // of an edge router
 	agent      *edge.Agent      // likewise
 	edges      *edges.Edges     // of an interior router
 	services   *edge.Services   // likewise
+
+	edgesTrimmed time.Time // as trimmed, on connections of role edge
 
 	mu     sync.Mutex // guards conns; a leaf lock
 	conns  map[uint64]*connection
@@ -76,12 +78,6 @@ type Router struct {
 type listener struct {
 	listen.Listener
 	cfg config.Listener
-}
-
-// treatments is how addresses are configured: replaced whole by a reload.
-type treatments struct {
-	tree     *address.Tree[forward.Treatment]
-	fallback forward.Treatment
 }
 
 // New makes a router and opens its listeners. Nothing is accepted before Run.
@@ -101,10 +97,10 @@ func New(o Options) (*Router, error) {
 		conns:    make(map[uint64]*connection),
 	}
 	r.budgetMemory()
-	r.treatments.Store(newTreatments(o.Config))
+	r.treatments = newTreatments(o.Config)
 	r.shared = &admission.Router{
 		Identity:  address.Identity{ID: o.Config.Router.ID, Edge: o.Config.Router.Mode == config.EdgeMode},
-		Treatment: func(a address.Address) forward.Treatment { return r.treatments.Load().of(a) },
+		Treatment: r.treatments.of,
 	}
 	r.shared.RefusalLines = r.logs.Throttle(logging.Server, "attach refused")
 	r.shared.Table = table.New(r.shared.Treatment)
@@ -117,18 +113,6 @@ func New(o Options) (*Router, error) {
 		return nil, err
 	}
 	return r, nil
-}
-
-func newTreatments(c *config.Config) *treatments {
-	t := &treatments{tree: new(address.Tree[forward.Treatment])}
-	fallback := config.DefaultAddress()
-	fallback.Distribution = c.Router.DefaultDistribution
-	t.fallback = treatment(&fallback)
-	for i := range c.Addresses {
-		a := &c.Addresses[i]
-		t.tree.Insert(a.Match, treatment(a))
-	}
-	return t
 }
 
 func treatment(a *config.Address) forward.Treatment {
@@ -149,26 +133,6 @@ func treatment(a *config.Address) forward.Treatment {
 		UnsettledTimeout: int64(a.UnsettledTimeout),
 		Patience:         int64(a.MulticastPatience),
 	}
-}
-
-// of returns how an address is treated. Names that only this router has, such
-// as those of dynamic sources, are always balanced.
-func (t *treatments) of(a address.Address) forward.Treatment {
-	found, _ := t.explicit(a)
-	return found
-}
-
-// explicit also tells whether the configuration speaks of the address.
-func (t *treatments) explicit(a address.Address) (forward.Treatment, bool) {
-	if a.Class == address.Mobile {
-		if found, ok := t.tree.Match(a.Text); ok {
-			return found, true
-		}
-		return t.fallback, false
-	}
-	local := t.fallback
-	local.Distribution = forward.Balanced
-	return local, false
 }
 
 func (r *Router) prepare() error {

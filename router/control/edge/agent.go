@@ -20,6 +20,9 @@ import (
 type Agent struct {
 	shared *uplink.Shared
 	log    zerolog.Logger
+	// Throttle bounds the lines about proxies that are refused; nil for no bound.
+	Throttle zerolog.Sampler
+
 	wake   chan struct{} // one slot
 	status atomic.Pointer[Status]
 
@@ -89,7 +92,11 @@ func (a *Agent) Answered(u *uplink.Uplink, p uplink.Proxy) { a.tell(news{event: 
 
 // Lost implements uplink.Control.
 func (a *Agent) Lost(u *uplink.Uplink, p uplink.Proxy, err *amqp.Error) {
-	e := a.log.Info()
+	log := a.log
+	if a.Throttle != nil {
+		log = log.Sample(a.Throttle)
+	}
+	e := log.Info()
 	if err != nil {
 		e = e.Str("condition", string(err.Condition)).Str("description", err.Description)
 	}

@@ -9,13 +9,11 @@ import (
 	"sluice/amqp/encoding"
 	"sluice/amqp/transport"
 	"sluice/links"
-	"sluice/router/address"
 	"sluice/router/control/config"
 	"sluice/router/control/logging"
 	"sluice/router/control/mesh"
 	"sluice/router/control/network"
 	"sluice/router/control/web"
-	"sluice/router/forward"
 	"sluice/router/trunk"
 )
 
@@ -44,7 +42,7 @@ func (r *Router) joinMesh() error {
 			RemoteLSMaxAge: c.RemoteLSMaxAge,
 		},
 		Table:     r.shared.Table,
-		Treatment: func(a address.Address) (forward.Treatment, bool) { return r.treatments.Load().explicit(a) },
+		Treatment: r.treatments.explicit,
 		Marks:     links.Limits{OutgoingHigh: farHigh, OutgoingLow: farLow},
 		Close:     r.refuseNeighbour,
 		Log:       r.logs.Logger(logging.RouterHello),

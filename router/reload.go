@@ -24,7 +24,7 @@ func (r *Router) Reload(c *config.Config) (applied, restart []string) {
 	if was, is := r.reloaded.Router.MemoryLimit, c.Router.MemoryLimit; was != is {
 		applied = append(applied, "memoryLimit")
 	}
-	r.treatments.Store(newTreatments(c))
+	r.treatments.load(c)
 	r.limit = c.Router.MemoryLimit
 	r.budgetMemory()
 	r.reloaded = c

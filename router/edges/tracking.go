@@ -1,8 +1,6 @@
 package edges
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 
@@ -21,10 +19,10 @@ type tracking struct {
 	conn   *transport.Conn
 	sender *links.ControlSender // guarded by the connection's lock; nil before it is attached
 
-	mu     sync.Mutex // a leaf lock; guards the fields below
-	dirty  map[string]bool
+	mu     sync.Mutex      // a leaf lock; guards the fields below
+	dirty  map[string]bool // by key
+	order  []string        // the keys of dirty, the oldest first
 	posted bool
-	sent   uint64
 }
 
 // reach is links.Side.Reach: it may be called under the lock of any address.
@@ -37,19 +35,29 @@ func (t *tracking) reach(r *links.Receiver, has bool) {
 	if t.dirty == nil {
 		t.dirty = make(map[string]bool)
 	}
-	t.dirty[key] = has
-	first := !t.posted
-	t.posted = true
-	t.mu.Unlock()
-	if first {
-		t.conn.Post(transport.Post{To: t})
-		links.Kick(t.conn)
+	if _, known := t.dirty[key]; !known {
+		t.order = append(t.order, key)
 	}
+	t.dirty[key] = has
+	t.mu.Unlock()
+	t.wake()
 }
 
 // services is how the keys of addresses begin that routers have for each other.
 // They are there or not, and nobody waits for that.
 const services = "M0_$qd."
+
+// wake has flush called under the connection's lock, if there is anything to send.
+func (t *tracking) wake() {
+	t.mu.Lock()
+	post := len(t.order) > 0 && !t.posted
+	t.posted = t.posted || post
+	t.mu.Unlock()
+	if post {
+		t.conn.Post(transport.Post{To: t})
+		links.Kick(t.conn)
+	}
+}
 
 // HandlePost implements transport.PostHandler.
 func (t *tracking) HandlePost(*transport.Post) {
@@ -65,46 +73,31 @@ func (t *tracking) attach(a *frames.Attach) transport.Link {
 	return t.sender
 }
 
-// flush sends what the edge router has not been told, as far as it takes it; what
-// it has not taken follows when a message has left.
+// flush sends what the edge router has not been told, as far as the link takes it;
+// the rest follows when messages have left. It is called under the connection's
+// lock, and so is all that takes keys out.
 func (t *tracking) flush() {
-	s := t.sender
-	if s == nil {
+	if t.sender == nil {
 		return
 	}
-	t.mu.Lock()
-	dirty := t.dirty
-	t.dirty = nil
-	t.mu.Unlock()
-	for _, key := range slices.Sorted(maps.Keys(dirty)) {
-		if s.Send(uplink.AppendTracked(nil, key, dirty[key]), true, t.left) != nil {
-			t.mu.Lock()
-			for key, has := range dirty {
-				if t.dirty == nil {
-					t.dirty = make(map[string]bool)
-				}
-				if _, newer := t.dirty[key]; !newer {
-					t.dirty[key] = has
-				}
-			}
+	for {
+		t.mu.Lock()
+		if len(t.order) == 0 {
+			t.order, t.dirty = nil, nil
 			t.mu.Unlock()
 			return
 		}
-		delete(dirty, key)
-		t.sent++
-	}
-}
-
-// left is called for each message that has left.
-func (t *tracking) left(messaging.DeliveryState) {
-	t.mu.Lock()
-	more := len(t.dirty) > 0 && !t.posted
-	if more {
-		t.posted = true
-	}
-	t.mu.Unlock()
-	if more {
-		t.conn.Post(transport.Post{To: t})
-		links.Kick(t.conn)
+		key := t.order[0]
+		has := t.dirty[key]
+		t.mu.Unlock()
+		if t.sender.Send(uplink.AppendTracked(nil, key, has), true, func(messaging.DeliveryState) { t.wake() }) != nil {
+			return
+		}
+		t.mu.Lock()
+		if t.dirty[key] == has { // else there is newer news already
+			t.order = t.order[1:]
+			delete(t.dirty, key)
+		}
+		t.mu.Unlock()
 	}
 }

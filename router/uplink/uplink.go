@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	trackingCredit  = 32
+	// The existing routers grant 32, a round trip for as many addresses.
+	trackingCredit  = 1000
 	trackingMessage = 64 << 10 // bytes; a key is as long as an address may be
 	heartbeatQueue  = 4 << 10  // bytes; more than a few that wait are of no use
 

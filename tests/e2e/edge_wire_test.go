@@ -144,7 +144,7 @@ func newUplinked(t *testing.T) *uplinked {
 	f.Handle = 1
 	u.p.Write(Frame{Channel: 1, Body: f})
 	u.p.Until("§11.2: the downlink's credit", "[0] flow handle=1 link-credit=1000")
-	u.p.Until("§11.2: the tracking link's credit", "[1] flow handle=0 link-credit=32")
+	u.p.Until("the tracking link's credit", "[1] flow handle=0 link-credit=1000")
 	u.p.WantIdle("nobody is here")
 	return u
 }

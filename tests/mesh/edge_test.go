@@ -282,6 +282,7 @@ func TestEdge_ManyAddresses(t *testing.T) {
 	m.Proxy("E-A").Refuse()
 	m.Proxy("E-A").Reset()
 	if !harness.Eventually(time.Minute, func() bool {
+		time.Sleep(time.Duration(n) * 10 * time.Microsecond) // looking costs the router time, too
 		v := m.Router("E").Metrics()
 		return v[`sluice_edge_uplink_active{interior="B"}`] == 1 && v["sluice_edge_proxies_tracked"] >= float64(n)
 	}) {

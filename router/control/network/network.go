@@ -204,6 +204,8 @@ func (n *Network) take(now time.Time) {
 	n.inbox = nil
 	if len(near) > 0 {
 		n.near = make(map[string]nearness)
+	} else {
+		near = nil // it is still being filled
 	}
 	n.mu.Unlock()
 	for key, x := range near {

@@ -44,3 +44,7 @@ func Tallies(s *transport.Session, before int64) map[*Sender]Tally {
 	})
 	return all
 }
+
+// Priority is the priority of the messages that the link carries to another
+// router; false if it carries those of any.
+func (s *Sender) Priority() (int, bool) { return s.priority, s.router && !s.stream }

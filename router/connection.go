@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -31,22 +32,24 @@ import (
 
 // A connection is one live connection and what is known about it.
 type connection struct {
-	id      uint64
-	driver  *driver.Driver
-	peer    string // ip:port of those who connected, configured host:port of others
-	dir     string // in or out
-	role    config.Role
-	tls     bool
-	started time.Time
-	handler *admission.Connection
-	cost    int            // of role inter-router or edge
-	trunk   *trunk.Trunk   // of role inter-router
-	uplink  *uplink.Uplink // of role edge, on an edge router
-	edge    *edges.Edge    // of role edge, on an interior one
-	opened  bool
-	extra   map[string]any // openProperties of the configuration
-	others  []string       // failoverUrls of the listener
-	log     zerolog.Logger
+	id        uint64
+	driver    *driver.Driver
+	peer      string // ip:port of those who connected, configured host:port of others
+	dir       string // in or out
+	role      config.Role
+	tls       bool
+	secured   *tls.ConnectionState // if tls
+	connector *connector           // that has made it; nil for one that was accepted
+	started   time.Time
+	handler   *admission.Connection
+	cost      int            // of role inter-router or edge
+	trunk     *trunk.Trunk   // of role inter-router
+	uplink    *uplink.Uplink // of role edge, on an edge router
+	edge      *edges.Edge    // of role edge, on an interior one
+	opened    bool
+	extra     map[string]any // openProperties of the configuration
+	others    []string       // failoverUrls of the listener
+	log       zerolog.Logger
 }
 
 // serveAccepted runs a connection that a listener has accepted.
@@ -70,7 +73,8 @@ func (r *Router) serveAccepted(ctx context.Context, l *listener, p *tlsprofile.P
 }
 
 // serveDialled runs a connection that a connector has made.
-func (r *Router) serveDialled(ctx context.Context, cn *listen.Connector, cc *config.Connector, peer listen.Peer) (bool, error) {
+func (r *Router) serveDialled(ctx context.Context, cn *connector, peer listen.Peer) (bool, error) {
+	cc := &cn.cfg
 	cfg := r.transportConfig(&cc.Limits)
 	cfg.Client, cfg.Hostname = true, cc.Host
 	cfg.SASLClient = sasl.NewClient(sasl.Credentials{
@@ -81,7 +85,7 @@ func (r *Router) serveDialled(ctx context.Context, cn *listen.Connector, cc *con
 		AllowPlainInClear: cc.AllowInsecure,
 		Allowed:           cc.SASLMechanisms,
 	})
-	c := &connection{peer: cc.Address(), dir: "out", role: cc.Role, cost: cc.Cost, extra: cc.OpenProperties}
+	c := &connection{peer: cc.Address(), dir: "out", connector: cn, role: cc.Role, cost: cc.Cost, extra: cc.OpenProperties}
 	err := r.serve(ctx, c, &cc.Limits, cfg, peer, driver.Options{}, cn.Opened)
 	return c.opened, err
 }
@@ -167,7 +171,7 @@ func (r *Router) serverMechanisms(l *config.Listener, external string, encrypted
 	if external != "" && allowed(sasl.MechanismExternal) {
 		mechs = append(mechs, &sasl.External{Identity: external})
 	}
-	if u := r.users[l.SASLUsersFile]; u != nil && allowed(sasl.MechanismPlain) {
+	if u := r.usersOf(l.SASLUsersFile); u != nil && allowed(sasl.MechanismPlain) {
 		mechs = append(mechs, &sasl.Plain{Verify: func(user, password string) (string, bool, error) {
 			identity, ok := u.Verify(user, password)
 			return identity, ok, nil
@@ -184,7 +188,7 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 	if t, ok := peer.Conn.(*net.TCPConn); ok {
 		t.SetNoDelay(true)
 	}
-	c.tls, c.started = peer.TLS != nil, time.Now()
+	c.tls, c.secured, c.started = peer.TLS != nil, peer.TLS, time.Now()
 	r.mu.Lock()
 	r.nextID++
 	c.id = r.nextID

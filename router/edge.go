@@ -30,7 +30,7 @@ func (r *Router) joinEdge() {
 		r.agent.Throttle = r.logs.Throttle(logging.RouterCore, "proxy refused")
 	case config.Interior:
 		r.services = edge.NewServices(r.shared.Identity, r.shared.Table, r.serveService, log)
-		r.edges = &edges.Edges{Table: r.shared.Table, Manage: r.services.Manage}
+		r.edges = &edges.Edges{Table: r.shared.Table}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 // An httpListener serves health and metrics.
 type httpListener struct {
+	cfg     config.Listener
 	l       net.Listener
 	tls     *tls.Config // nil for none
 	handler http.Handler
@@ -23,16 +24,16 @@ type httpListener struct {
 	log     zerolog.Logger
 }
 
-func (r *Router) listenHTTP(cfg config.Listener) error {
+func (r *Router) listenHTTP(cfg config.Listener) (*httpListener, error) {
 	p, err := r.profile(cfg.SSLProfile)
 	if err != nil {
-		return fmt.Errorf("%v: %w", cfg.Pos, err)
+		return nil, fmt.Errorf("%v: %w", cfg.Pos, err)
 	}
 	l, err := net.Listen(cfg.Network(), cfg.Address())
 	if err != nil {
-		return listenError(cfg, err)
+		return nil, listenError(cfg, err)
 	}
-	h := &httpListener{l: l, router: r, log: r.logs.Logger(logging.HTTP)}
+	h := &httpListener{cfg: cfg, l: l, router: r, log: r.logs.Logger(logging.HTTP)}
 	if p != nil {
 		h.log = h.log.With().Str("listener", listenerName(&cfg)).Str("clientCertificate", asksFor(cfg.ClientAuth())).Logger()
 		h.tls = p.Server(cfg.ClientAuth())
@@ -43,10 +44,12 @@ func (r *Router) listenHTTP(cfg config.Listener) error {
 		Ready:    r.readiness,
 		Snapshot: r.snapshot,
 	})
+	r.mu.Lock()
 	r.http = append(r.http, h)
+	r.mu.Unlock()
 	log := r.logs.Logger(logging.HTTP)
 	logging.Notice(&log).Msgf("Listening for HTTP on %s", l.Addr())
-	return nil
+	return h, nil
 }
 
 func (h *httpListener) run(ctx context.Context) {
@@ -58,6 +61,8 @@ func (h *httpListener) close() { h.l.Close() }
 
 // HTTPAddrs returns the addresses on which HTTP is listened for.
 func (r *Router) HTTPAddrs() []net.Addr {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var addrs []net.Addr
 	for _, h := range r.http {
 		addrs = append(addrs, h.l.Addr())

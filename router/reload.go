@@ -28,16 +28,19 @@ func (r *Router) Reload(c *config.Config) (applied, restart []string) {
 	r.limit = c.Router.MemoryLimit
 	r.budgetMemory()
 	r.reloaded = c
-	for _, name := range slices.Sorted(maps.Keys(r.profiles)) {
-		switch changed, err := r.profiles[name].Reload(); {
+	r.mu.Lock()
+	profiles, users := maps.Clone(r.profiles), maps.Clone(r.users)
+	r.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(profiles)) {
+		switch changed, err := profiles[name].Reload(); {
 		case err != nil:
 			restart = append(restart, err.Error()+" (it keeps what it has)")
 		case changed:
 			applied = append(applied, "certificates of sslProfile "+name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.users)) {
-		switch changed, err := r.users[name].Reload(); {
+	for _, name := range slices.Sorted(maps.Keys(users)) {
+		switch changed, err := users[name].Reload(); {
 		case err != nil:
 			restart = append(restart, "users file "+name+": "+err.Error()+" (it stays as it was)")
 		case changed:

@@ -51,11 +51,13 @@ type Router struct {
 
 	reloaded *config.Config // the last one; belongs to Reload
 
-	profiles   map[string]*tlsprofile.Profile
+	// Guarded by mu: management changes them while the router runs.
+	profiles   map[string]*profile
 	users      map[string]*auth.Users
 	listeners  []*listener
-	connectors []*listen.Connector
+	connectors []*connector
 	http       []*httpListener
+	running    running
 
 	treatments *treatments
 	network    *network.Network // of an interior router
@@ -64,10 +66,11 @@ type Router struct {
 	agent      *edge.Agent      // likewise
 	edges      *edges.Edges     // of an interior router
 	services   *edge.Services   // likewise
+	manager    *manager
 
 	edgesTrimmed time.Time // as trimmed, on connections of role edge
 
-	mu     sync.Mutex // guards conns; a leaf lock
+	mu     sync.Mutex // guards conns, and what is said above; a leaf lock
 	conns  map[uint64]*connection
 	nextID uint64
 	total  atomic.Uint64 // connections ever accepted or made
@@ -78,6 +81,13 @@ type Router struct {
 type listener struct {
 	listen.Listener
 	cfg config.Listener
+}
+
+// A connector is one and how it ends.
+type connector struct {
+	listen.Connector
+	cfg  config.Connector
+	stop func() // once it runs
 }
 
 // New makes a router and opens its listeners. Nothing is accepted before Run.
@@ -92,7 +102,7 @@ func New(o Options) (*Router, error) {
 		log:      o.Logs.Logger(logging.Router),
 		started:  time.Now(),
 		limit:    o.Config.Router.MemoryLimit,
-		profiles: make(map[string]*tlsprofile.Profile),
+		profiles: make(map[string]*profile),
 		users:    make(map[string]*auth.Users),
 		conns:    make(map[uint64]*connection),
 	}
@@ -108,6 +118,7 @@ func New(o Options) (*Router, error) {
 		return nil, err
 	}
 	r.joinEdge()
+	r.manage()
 	if err := r.prepare(); err != nil {
 		r.closeListeners()
 		return nil, err
@@ -137,27 +148,20 @@ func treatment(a *config.Address) forward.Treatment {
 
 func (r *Router) prepare() error {
 	for i := range r.cfg.SSLProfiles {
-		spec := r.cfg.SSLProfiles[i].Spec
-		p, err := tlsprofile.New(spec, r.logs.Logger(logging.Server))
-		if err != nil {
-			return fmt.Errorf("sslProfile %s: %w", spec.Name, err)
+		if _, err := r.addProfile(r.cfg.SSLProfiles[i]); err != nil {
+			return err
 		}
-		r.profiles[spec.Name] = p
 	}
 	for i := range r.cfg.Listeners {
 		l := r.cfg.Listeners[i]
-		if f := l.SASLUsersFile; f != "" && r.users[f] == nil {
-			u, err := auth.LoadUsers(f)
-			if err != nil {
-				return fmt.Errorf("%v: saslUsersFile: %w", l.Pos, err)
-			}
-			r.users[f] = u
+		if err := r.loadUsers(&l); err != nil {
+			return err
 		}
 		var err error
 		if l.HTTP {
-			err = r.listenHTTP(l)
+			_, err = r.listenHTTP(l)
 		} else {
-			err = r.listenAMQP(l)
+			_, err = r.listenAMQP(l)
 		}
 		if err != nil {
 			return err
@@ -169,21 +173,45 @@ func (r *Router) prepare() error {
 	return nil
 }
 
+// loadUsers reads the users file of a listener, if it has one that is not known.
+func (r *Router) loadUsers(l *config.Listener) error {
+	f := l.SASLUsersFile
+	if f == "" || r.usersOf(f) != nil {
+		return nil
+	}
+	u, err := auth.LoadUsers(f)
+	if err != nil {
+		return fmt.Errorf("%v: saslUsersFile: %w", l.Pos, err)
+	}
+	r.mu.Lock()
+	r.users[f] = u
+	r.mu.Unlock()
+	return nil
+}
+
+func (r *Router) usersOf(file string) *auth.Users {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.users[file]
+}
+
 func (r *Router) profile(name string) (*tlsprofile.Profile, error) {
 	if name == "" {
 		return nil, nil
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	p := r.profiles[name]
 	if p == nil {
 		return nil, fmt.Errorf("there is no sslProfile named %q", name)
 	}
-	return p, nil
+	return p.Profile, nil
 }
 
-func (r *Router) listenAMQP(cfg config.Listener) error {
+func (r *Router) listenAMQP(cfg config.Listener) (*listener, error) {
 	p, err := r.profile(cfg.SSLProfile)
 	if err != nil {
-		return fmt.Errorf("%v: %w", cfg.Pos, err)
+		return nil, fmt.Errorf("%v: %w", cfg.Pos, err)
 	}
 	l := &listener{cfg: cfg}
 	l.Name, l.Log = listenerName(&cfg), r.logs.Logger(logging.Server)
@@ -199,12 +227,14 @@ func (r *Router) listenAMQP(cfg config.Listener) error {
 	}
 	l.Serve = func(ctx context.Context, peer listen.Peer) { r.serveAccepted(ctx, l, p, peer) }
 	if err := l.Listen(cfg.Network(), cfg.Address()); err != nil {
-		return listenError(cfg, err)
+		return nil, listenError(cfg, err)
 	}
+	r.mu.Lock()
 	r.listeners = append(r.listeners, l)
+	r.mu.Unlock()
 	log := r.logs.Logger(logging.Server)
 	logging.Notice(&log).Str("role", string(cfg.Role)).Bool("tls", p != nil).Msgf("Listening on %s", l.Addr())
-	return nil
+	return l, nil
 }
 
 // listenerName names a listener in logs.
@@ -250,19 +280,18 @@ func listenError(cfg config.Listener, err error) error {
 	return fmt.Errorf("%v: cannot listen on %s: %w%s", cfg.Pos, cfg.Address(), err, hint)
 }
 
-func (r *Router) addConnector(cfg config.Connector) {
+func (r *Router) addConnector(cfg config.Connector) *connector {
 	p, _ := r.profile(cfg.SSLProfile) // the configuration has been checked
-	c := &listen.Connector{
-		Name:    cfg.Name,
-		Network: cfg.Network(),
-		Address: cfg.Address(),
-		Log:     r.logs.Logger(logging.ConnMgr),
-	}
+	c := &connector{cfg: cfg}
+	c.Name, c.Network, c.Address, c.Log = cfg.Name, cfg.Network(), cfg.Address(), r.logs.Logger(logging.ConnMgr)
 	if p != nil {
 		c.TLS = func() *tls.Config { return p.Client(cfg.Host, cfg.VerifyHostname) }
 	}
-	c.Serve = func(ctx context.Context, peer listen.Peer) (bool, error) { return r.serveDialled(ctx, c, &cfg, peer) }
+	c.Serve = func(ctx context.Context, peer listen.Peer) (bool, error) { return r.serveDialled(ctx, c, peer) }
+	r.mu.Lock()
 	r.connectors = append(r.connectors, c)
+	r.mu.Unlock()
+	return c
 }
 
 // Limits are the limits of links, from those of a listener or connector.
@@ -292,17 +321,18 @@ func (r *Router) Run(ctx context.Context) error {
 	accepting, stopAccepting := context.WithCancel(serving)
 	defer stopAccepting()
 	var wg sync.WaitGroup
+	r.running.begin(&wg, accepting, serving)
 	for _, l := range r.listeners {
-		wg.Go(func() { l.Run(accepting) })
+		r.running.start(accepting, func(ctx context.Context) { l.Run(ctx) })
 	}
 	for _, c := range r.connectors {
-		wg.Go(func() { c.Run(accepting) })
+		c.stop, _ = r.running.start(accepting, func(ctx context.Context) { c.Run(ctx) })
 	}
 	for _, h := range r.http {
-		wg.Go(func() { h.run(serving) })
+		r.running.start(serving, h.run)
 	}
 	for _, p := range r.profiles {
-		wg.Go(func() { p.Watch(serving) })
+		p.stop, _ = r.running.start(serving, func(ctx context.Context) { p.Watch(ctx) })
 	}
 	wg.Go(func() { r.sweep(serving) })
 	if r.network != nil {
@@ -314,6 +344,7 @@ func (r *Router) Run(ctx context.Context) error {
 	if r.services != nil {
 		wg.Go(func() { r.services.Run(serving) })
 	}
+	wg.Go(func() { r.manager.agent.Run(serving) })
 	r.ready.Store(true)
 	logging.Notice(&r.log).Str("id", r.cfg.Router.ID).Str("mode", string(r.cfg.Router.Mode)).
 		Str("version", r.version).Int("listeners", len(r.listeners)+len(r.http)).Msg("router ready")
@@ -321,6 +352,7 @@ func (r *Router) Run(ctx context.Context) error {
 	r.ready.Store(false)
 	r.shutdown(stopAccepting)
 	stop()
+	r.running.end()
 	wg.Wait()
 	logging.Notice(&r.log).Msg("Shut Down")
 	return nil
@@ -330,7 +362,8 @@ func (r *Router) Run(ctx context.Context) error {
 // closes the connections.
 func (r *Router) shutdown(stopAccepting func()) {
 	deadline := time.Now().Add(r.cfg.Router.ShutdownTimeout)
-	for _, l := range r.listeners {
+	r.running.end() // nothing is made any more
+	for _, l := range r.listening() {
 		l.Close()
 	}
 	err := amqp.Errorf(amqp.CondConnectionForced, "the router is shutting down")
@@ -355,10 +388,16 @@ func (r *Router) closeListeners() {
 	}
 }
 
+func (r *Router) listening() []*listener {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.listeners)
+}
+
 // Addrs returns the addresses on which AMQP is listened for.
 func (r *Router) Addrs() []net.Addr {
 	var addrs []net.Addr
-	for _, l := range r.listeners {
+	for _, l := range r.listening() {
 		addrs = append(addrs, l.Addr())
 	}
 	return addrs

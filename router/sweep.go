@@ -38,17 +38,20 @@ func (r *Router) budgetMemory() {
 // relieve opens windows and grants credit that were held back.
 func (r *Router) relieve() {
 	for _, c := range r.connections() {
-		c.driver.Do(func(tc *transport.Conn) {
-			tc.Sessions(func(s *transport.Session) {
-				s.Relieve()
-				s.Links(func(l transport.Link) {
-					if in, ok := l.(*links.Receiver); ok {
-						in.Relieve()
-					}
-				})
-			})
-		})
+		c.driver.Do(relieve)
 	}
+	r.manager.relieve()
+}
+
+func relieve(tc *transport.Conn) {
+	tc.Sessions(func(s *transport.Session) {
+		s.Relieve()
+		s.Links(func(l transport.Link) {
+			if in, ok := l.(*links.Receiver); ok {
+				in.Relieve()
+			}
+		})
+	})
 }
 
 // sweep is a control goroutine; it is never on the message path.
@@ -69,6 +72,7 @@ func (r *Router) sweep(ctx context.Context) {
 		case now := <-t.C:
 			r.shared.Table.All(func(a *forward.Address) { a.Sweep(now.UnixNano(), r.warnStuck) })
 			r.trimStreams(now)
+			r.manager.watch(now)
 			r.sweepEdges(now)
 			if after.due(buffers.InUse()) {
 				trim()

@@ -144,6 +144,10 @@ func (c *Connection) attachReceiver(a *frames.Attach) (transport.Link, *frames.A
 	return links.NewSender(a, c.limits, addr, links.Info{Address: source.Address, Key: key, Dynamic: source.Dynamic, Class: c.class}), reply, nil
 }
 
+// managementNode is where requests to management go. Only the router's own agent
+// receives there.
+const managementNode = "$management"
+
 // dynamicSource returns the full name of a new address that only this router
 // has, as the routers of the existing family form it.
 func (rt *Router) dynamicSource() string {
@@ -174,8 +178,8 @@ func (c *Connection) resolve(text string, sends bool) (*forward.Address, string,
 	if name.Text == "" {
 		return nil, "", amqp.Errorf(amqp.CondInvalidField, "the address %q names nothing", text)
 	}
-	if name.Text == "$management" {
-		return nil, "", amqp.Errorf(amqp.CondNotImplemented, "management over AMQP is not supported yet")
+	if name.Text == managementNode && !sends && !c.limits.Private {
+		return nil, "", amqp.Errorf(amqp.CondNotAllowed, "requests to management are for the router itself")
 	}
 	if name.Class == address.Mobile && c.router.Treatment(name).Distribution == forward.Unavailable {
 		return nil, "", notFound()

@@ -199,6 +199,7 @@ var goroutines = map[string]string{
 	"router/listen/listener.go Run AfterFunc":             "closes the socket when the listener stops",
 	"router/listen/listener.go Run Go":                    "one for each accepted connection: the reader of its driver",
 	"router/listen/listener.go negotiate AfterFunc":       "closes a connection that has not opened when the listener stops",
+	"router/manage_running.go start Go":                   "listeners, connectors and TLS profiles, also those that management makes; waited for by Router.Run",
 	"router/router.go Run Go":                             "listeners, connectors, HTTP, certificates and the sweep: the control goroutines",
 }
 

@@ -93,7 +93,7 @@ func (d *Desk) createAddress(name string, a attributes) (string, error) {
 			return "", badRequest("Name conflicts with an existing entity")
 		}
 	}
-	c, err := load(d.router.Overview().Config, section{"address", a})
+	c, err := load(d.router.Self(), section{"address", a})
 	if err != nil {
 		return "", err
 	}

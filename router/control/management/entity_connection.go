@@ -50,7 +50,7 @@ func connectionValues(c *Connection) map[string]any {
 		"host": c.Host, "role": string(c.Role), "protocol": "amqp", "dir": direction(c.In), "container": c.Container,
 		"sasl": orNil(c.SASL), "isAuthenticated": c.Authenticated, "user": c.User, "isEncrypted": c.TLS,
 		"sslProto": orNil(c.TLSProto), "sslCipher": orNil(c.TLSCipher), "sslSsf": int64(0), "ssl": c.TLS,
-		"opened": c.Opened, "active": true, "adminStatus": "enabled", "operStatus": "up", "enableProtocolTrace": false,
+		"opened": c.Opened, "active": c.Active, "adminStatus": "enabled", "operStatus": "up", "enableProtocolTrace": false,
 		"uptimeSeconds": uint32(seconds(c.Started)),
 		"linkCount":     uint32(c.Links), "framesIn": c.FramesIn, "framesOut": c.FramesOut, "bytesIn": c.BytesIn, "bytesOut": c.BytesOut, "blocked": c.Blocked,
 	}

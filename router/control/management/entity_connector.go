@@ -35,7 +35,7 @@ func (d *Desk) connectorKind() *kind {
 		return fill(k, to, connectorValues(&c, identity)), true
 	}
 	k.create = func(name string, a attributes) (string, error) {
-		self := d.router.Overview().Config
+		self := d.router.Self()
 		if err := roleAllowed(self, a); err != nil {
 			return "", err
 		}

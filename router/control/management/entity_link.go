@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/amqp/messaging"
 	"sluice/router/control/schema"
 )
 
@@ -44,10 +45,15 @@ func linkValues(l *Link) map[string]any {
 		"connectionId": strconv.FormatUint(l.Connection, 10), "adminStatus": "enabled", "operStatus": "up",
 		"presettledCount": l.Presettled, "droppedPresettledCount": l.DroppedPresettled, "acceptedCount": l.Accepted,
 		"rejectedCount": l.Rejected, "releasedCount": l.Released, "modifiedCount": l.Modified,
-		"deliveriesStuck": uint64(l.Stuck), "priority": uint32(l.Priority), "settleRate": l.Rate,
+		"deliveriesStuck": uint64(l.Stuck), "priority": linkPriority(l), "settleRate": l.Rate,
 		"creditAvailable": l.Credit, "zeroCreditSeconds": uint32(l.NoCredit / time.Second),
 		"sessionWindow": l.Window, "incomingBytes": l.IncomingBytes, "messageBytes": l.MessageBytes, "outgoingBytes": l.OutgoingBytes,
 		"transferredBytes": l.TransferredBytes, "waitsFor": orNil(l.WaitsFor), "waitsForPeer": orNil(strings.Join(l.WaitsForPeer, ", ")),
+	}
+	if !l.Counted {
+		for _, name := range counters {
+			v[name] = nil
+		}
 	}
 	if l.WaitsFor != "" {
 		v["waitsSeconds"] = uint32(l.Waits / time.Second)
@@ -56,4 +62,23 @@ func linkValues(l *Link) map[string]any {
 		v["oldestUnsettledSeconds"] = uint32(seconds(l.Oldest))
 	}
 	return v
+}
+
+// counters are the attributes that links of the control plane do not have.
+var counters = []string{
+	"capacity", "undeliveredCount", "unsettledCount", "deliveryCount", "presettledCount", "droppedPresettledCount", "acceptedCount", "rejectedCount",
+	"releasedCount", "modifiedCount", "deliveriesStuck", "settleRate", "creditAvailable", "sessionWindow", "incomingBytes", "messageBytes",
+	"outgoingBytes", "transferredBytes",
+}
+
+// linkPriority is the priority of what a link carries, the default where it
+// carries all, as tools expect.
+func linkPriority(l *Link) uint32 {
+	switch {
+	case l.Priority >= 0:
+		return uint32(l.Priority)
+	case l.Type == "router-control":
+		return 9
+	}
+	return messaging.DefaultPriority
 }

@@ -66,7 +66,7 @@ func (d *Desk) listenerKind() *kind {
 
 // newListener checks what is to become a listener.
 func (d *Desk) newListener(a attributes) (config.Listener, error) {
-	self := d.router.Overview().Config
+	self := d.router.Self()
 	if err := roleAllowed(self, a); err != nil {
 		return config.Listener{}, err
 	}

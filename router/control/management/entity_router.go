@@ -3,6 +3,7 @@ package management
 import (
 	"time"
 
+	"sluice/router/control/config"
 	"sluice/router/control/schema"
 )
 
@@ -26,21 +27,21 @@ func (d *Desk) routerKind() *kind {
 	k.columns = order(k.schema, served)
 	k.list = func() []string { return []string{routerID} }
 	k.row = func(id string, to []any) ([]any, bool) {
-		o := d.router.Overview()
-		if id != routerID && id != o.Config.ID {
+		c := d.router.Self()
+		if id != routerID && id != c.ID {
 			return nil, false
 		}
-		return fill(k, to, d.routerValues(&o)), true
+		o := d.router.Overview()
+		return fill(k, to, routerValues(&c, &o)), true
 	}
 	k.named = func(name string) (string, bool) {
-		id := d.router.Overview().Config.ID
+		id := d.router.Self().ID
 		return routerID, name == id || name == "router/"+id
 	}
 	return k
 }
 
-func (d *Desk) routerValues(o *Overview) map[string]any {
-	c := &o.Config
+func routerValues(c *config.Router, o *Overview) map[string]any {
 	v := map[string]any{
 		"name": c.ID, "identity": routerID, "id": c.ID, "type": schema.Prefix + "router", "mode": string(c.Mode), "area": "0",
 		"version": o.Version, "metadata": orNil(c.Metadata), "hostName": orNil(o.Host),

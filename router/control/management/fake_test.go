@@ -46,12 +46,12 @@ func newFake(t testing.TB) *fake {
 	f := &fake{
 		self: config.Router{ID: "A", Mode: config.Interior, Metadata: "test router", WorkerThreads: 4},
 		connections: map[uint64]Connection{5: {
-			ID: 5, Host: "127.0.0.1:36690", Container: "B", Role: config.RoleInterRouter, In: true, Opened: true, Authenticated: true,
+			ID: 5, Host: "127.0.0.1:36690", Container: "B", Role: config.RoleInterRouter, In: true, Active: true, Opened: true, Authenticated: true,
 			User: "anonymous", SASL: "ANONYMOUS", Started: time.Now().Add(-25500 * time.Millisecond), LastDelivery: time.Now().Add(-1500 * time.Millisecond),
 			Properties: encoding.Map{{Key: "product", Value: "qpid-dispatch-router"}, {Key: "qd.conn-id", Value: int32(2)}, {Key: "list", Value: []any{}}},
 		}},
 		links: map[uint64]Link{10: {
-			ID: 10, Connection: 5, Name: "qdlink.q", Type: "endpoint", In: true, Capacity: 250, Priority: 4, Credit: 250, Deliveries: 3,
+			ID: 10, Connection: 5, Name: "qdlink.q", Type: "endpoint", In: true, Counted: true, Capacity: 250, Priority: -1, Credit: 250, Deliveries: 3,
 		}},
 		addresses: map[string]Address{
 			"M0$management": {Key: "M0$management", Distribution: "closest", Priority: -1, InProcess: 1, Gate: "open"},
@@ -71,8 +71,9 @@ func newFake(t testing.TB) *fake {
 	return f
 }
 
+func (f *fake) Self() config.Router { return f.self }
 func (f *fake) Overview() Overview {
-	return Overview{Config: f.self, Version: "1", Started: time.Now(), Addresses: 99, Links: 99, Connections: len(f.connections), Accepted: 6}
+	return Overview{Version: "1", Started: time.Now(), Addresses: 99, Links: 99, Connections: len(f.connections), Accepted: 6}
 }
 
 func keysOf[K interface{ ~uint64 | ~string }, V any](m map[K]V) []K {

@@ -13,23 +13,28 @@ const (
 	// thousand rows of links. More must be asked for in parts.
 	maxReply = 32 << 20
 	// maxWaiting is how many bytes of replies may wait for those who asked, in
-	// all. Beyond it the oldest are given up.
+	// all. Beyond it replies to those who have not read for longest are given up.
 	maxWaiting = 64 << 20
-	// maxReplies is how many replies may wait at one address. Later requests are
-	// refused while there are as many.
-	maxReplies = 64
+	// fewReplies and fewBytes are how many replies, and bytes of them, may be on
+	// their way to one address when another request from there is answered. Until
+	// there are fewer, its requests wait, and cost their sender credit.
+	fewReplies = 16
+	fewBytes   = 1 << 20
+	// maxParked is how many requests may wait so, in all. Beyond it those are
+	// refused whose sender has the most.
+	maxParked = requestCredit / 2
 	// maxOutlets is how many addresses replies may be on their way to. Each has a
-	// link and a session; those that have waited longest go first.
+	// link and a session; those that have not been read from for longest go first.
 	maxOutlets = 200
 	// outletIdle is how long the link to an address is kept for the next reply.
-	outletIdle = 30 * time.Second
+	outletIdle = 2 * time.Second
 	// replyPatience is how long a reply waits for its reader's credit.
-	replyPatience = 60 * time.Second
+	replyPatience = 30 * time.Second
 	// answerPatience is how long the router may take to answer an attach.
 	answerPatience = 10 * time.Second
 	// tidyInterval is how often idle links and replies that nobody reads are
 	// looked for.
-	tidyInterval = 5 * time.Second
+	tidyInterval = time.Second
 
 	// firstPause and lastPause are between attempts to connect to the router.
 	firstPause = 100 * time.Millisecond

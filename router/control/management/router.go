@@ -13,6 +13,9 @@ import (
 // time; an entity may have gone between the call that lists it and that which
 // looks at it.
 type Router interface {
+	// Self is the router entity of the configuration.
+	Self() config.Router
+	// Overview adds up all that there is: it takes longer than other methods.
 	Overview() Overview
 
 	// Connections are the numbers of those with peers, ascending.
@@ -59,7 +62,6 @@ type Router interface {
 
 // An Overview is the router as a whole.
 type Overview struct {
-	Config  config.Router
 	Version string
 	Host    string
 	Started time.Time
@@ -81,6 +83,7 @@ type Connection struct {
 	Role                config.Role
 	In                  bool // the peer has connected
 	Opened, Closing     bool
+	Active              bool // false for an uplink of an edge router that is not used
 	Authenticated       bool
 	User, SASL          string
 	TLS                 bool
@@ -101,11 +104,14 @@ type Link struct {
 	Type           string // endpoint, router-control, inter-router, edge-downlink
 	In             bool   // the peer sends
 	Key            string // of its address; empty if it has none of its own
-	Priority       uint8
+	Priority       int    // of the messages it carries; -1 for any
 	Capacity       uint32
 	Credit         uint32
 	Window         uint32 // of the session, in frames: incoming-window or remote-incoming-window
 
+	// Counted tells whether deliveries on the link are counted: those of the control
+	// plane are not.
+	Counted                                                                           bool
 	Deliveries, Presettled, DroppedPresettled, Accepted, Rejected, Released, Modified uint64
 	TransferredBytes                                                                  uint64
 	Undelivered                                                                       int64 // deliveries

@@ -1,0 +1,219 @@
+package router
+
+import (
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"sluice/amqp/driver"
+	"sluice/amqp/transport"
+	"sluice/links"
+	"sluice/router/address"
+	"sluice/router/admission"
+	"sluice/router/control/config"
+	"sluice/router/control/logging"
+	"sluice/router/control/management"
+	"sluice/router/control/mesh"
+	"sluice/router/forward"
+)
+
+// manager is the router as management sees it (management.Router).
+type manager struct {
+	r     *Router
+	agent *management.Agent
+
+	mu       sync.Mutex // guards the fields below; connections' locks are taken under it
+	known    map[transport.Link]*knownLink
+	byNumber map[uint64]*knownLink
+	numbered uint64 // links that have been given a number
+	looked   time.Time
+
+	topology string // as of changed
+	changed  time.Time
+
+	service struct {
+		mu sync.Mutex // a leaf lock; guards the field below
+		d  *driver.Driver
+	}
+}
+
+// manage prepares management.
+func (r *Router) manage() {
+	m := &manager{r: r, known: make(map[transport.Link]*knownLink), byNumber: make(map[uint64]*knownLink)}
+	m.agent = management.NewAgent(m, m.serve, r.logs.Logger(logging.Agent))
+	m.agent.Throttle = r.logs.Throttle(logging.Agent, "requests to management dropped")
+	r.manager = m
+	if fed := r.shared.Table.Fed; fed != nil {
+		// Who asks an edge router means that one.
+		key := address.Parse(managementNode, r.shared.Identity).Key()
+		r.shared.Table.Fed = func(a *forward.Address, has bool) {
+			if a.Key != key {
+				fed(a, has)
+			}
+		}
+	}
+}
+
+// serve runs the router's end of the agent's connection. It is not among those
+// with peers: nobody can close it, it does not keep a shutdown waiting, and its
+// links are known to nobody else.
+func (m *manager) serve(c net.Conn) {
+	r := m.r
+	l := links.Limits{
+		// A reply that nobody reads holds no more than this, wherever it waits.
+		Capacity:     16,
+		LinkBytes:    256 << 10,
+		UnboundBytes: 64 << 10,
+		OutgoingHigh: 512 << 10,
+		OutgoingLow:  256 << 10,
+		StripIn:      true,
+		Router:       "0/" + r.cfg.Router.ID,
+		Private:      true,
+	}
+	h := admission.NewConnection(r.shared, l, r.logs.Logger(logging.Agent), nil, nil)
+	d := driver.New(c, nil, driver.Options{}, transport.Config{
+		ContainerID:  r.cfg.Router.ID,
+		MaxFrameSize: 16 << 10,
+		ChannelMax:   1023,
+		HandleMax:    4095,
+		SessionBytes: 256 << 10,
+	}, h)
+	m.service.mu.Lock()
+	m.service.d = d
+	m.service.mu.Unlock()
+	d.Run()
+	m.service.mu.Lock()
+	m.service.d = nil
+	m.service.mu.Unlock()
+}
+
+// relieve is Router.relieve for the agent's connection.
+func (m *manager) relieve() {
+	m.service.mu.Lock()
+	d := m.service.d
+	m.service.mu.Unlock()
+	if d != nil {
+		d.Do(relieve)
+	}
+}
+
+// watch looks at the links every few seconds, so that management can say for how
+// long they have been as they are.
+func (m *manager) watch(now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.describeTopology(); t != m.topology {
+		m.topology, m.changed = t, now
+	}
+	if now.Sub(m.looked) >= watchInterval {
+		m.lookLocked(now)
+	}
+}
+
+// describeTopology says what the mesh is like, to tell whether it has changed.
+func (m *manager) describeTopology() string {
+	n := m.r.Network()
+	if n == nil {
+		return ""
+	}
+	var b strings.Builder
+	for i := range n.Routers {
+		b.WriteString(n.Routers[i].ID + " " + n.Routers[i].NextHop + " " + strconv.FormatInt(n.Routers[i].Cost, 10) + "\n")
+	}
+	return b.String()
+}
+
+// Nodes are the routers of the mesh, this one first.
+func (m *manager) Nodes() []management.Node {
+	n := m.r.Network()
+	if n == nil {
+		return nil
+	}
+	m.mu.Lock()
+	changed := m.changed
+	m.mu.Unlock()
+	self := management.Node{ID: n.Self, Self: true, Instance: m.r.started.UnixMilli(), Neighbors: []string{}, Link: -1, Changed: changed}
+	for i := range n.Neighbors {
+		self.Neighbors = append(self.Neighbors, n.Neighbors[i].ID)
+	}
+	list := []management.Node{self}
+	for i := range n.Routers {
+		route := &n.Routers[i]
+		node := management.Node{ID: route.ID, Link: -1, Cost: route.Cost, Index: route.Number, ValidOrigins: validOrigins(n.Routers, route)}
+		if route.NextHop == route.ID {
+			if len(route.Links) > 0 {
+				node.Link = int(route.Links[0])
+			}
+		} else {
+			node.NextHop = route.NextHop
+		}
+		list = append(list, node)
+	}
+	return list
+}
+
+// validOrigins are the other routers whose messages may pass here on their way.
+func validOrigins(all []mesh.Route, to *mesh.Route) []string {
+	list := []string{}
+	for i := range all {
+		if to.ValidOrigins.Has(all[i].Number) {
+			list = append(list, all[i].ID)
+		}
+	}
+	return list
+}
+
+// Self is the router entity.
+func (m *manager) Self() config.Router { return m.r.cfg.Router }
+
+// Overview is the router as a whole.
+func (m *manager) Overview() management.Overview {
+	r := m.r
+	s := r.snapshot()
+	o := management.Overview{
+		Version: r.version, Started: r.started,
+		Addresses: s.Addresses, Connections: s.Connections,
+		Accepted: s.Accepted, Rejected: s.Rejected, Released: s.Released, Modified: s.Modified, Presettled: s.Preset,
+		IncomingBytes: s.SessionBytes, MessageBytes: s.ContentBytes, OutgoingBytes: s.OutgoingBytes, BufferBytes: s.ChunkBytes,
+		Ingress: s.Ingress, Egress: s.Egress, MemoryUsage: virtualMemory(),
+	}
+	o.Host, _ = os.Hostname()
+	if s.Mesh != nil {
+		o.Nodes = len(s.Mesh.Routers)
+		for i := range s.Mesh.Neighbors {
+			n := &s.Mesh.Neighbors[i]
+			o.Ingress -= min(n.DeliveriesIn, o.Ingress)
+			o.Egress -= min(n.DeliveriesOut, o.Egress)
+			o.Transit += n.DeliveriesOut
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lookLocked(time.Now())
+	o.Links = len(m.known)
+	for _, k := range m.known {
+		o.Stuck += k.tally.Old
+		if !k.noCredit.IsZero() && time.Since(k.noCredit) >= stuckAfter {
+			o.BlockedLinks++
+		}
+		if in, ok := k.link.(*links.Receiver); ok {
+			o.DroppedPresettled += in.Dropped()
+		}
+	}
+	return o
+}
+
+// virtualMemory is the size of the process in bytes, 0 where the system does not
+// tell.
+func virtualMemory() uint64 {
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	pages, _, _ := strings.Cut(string(b), " ")
+	n, _ := strconv.ParseUint(pages, 10, 64)
+	return n * uint64(os.Getpagesize())
+}

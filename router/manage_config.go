@@ -1,0 +1,240 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/amqp"
+	"sluice/router/control/config"
+	"sluice/router/control/logging"
+	"sluice/router/control/management"
+	"sluice/router/control/tlsprofile"
+)
+
+// A profile is an sslProfile and how the watch over its files ends.
+type profile struct {
+	*tlsprofile.Profile
+	cfg   config.SSLProfile
+	order int
+	stop  func() // once it runs
+}
+
+// addProfile makes an sslProfile.
+func (r *Router) addProfile(cfg config.SSLProfile) (*profile, error) {
+	p, err := tlsprofile.New(cfg.Spec, r.logs.Logger(logging.Server))
+	if err != nil {
+		return nil, fmt.Errorf("sslProfile %s: %w", cfg.Name, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	made := &profile{Profile: p, cfg: cfg, order: len(r.profiles)}
+	for _, other := range r.profiles {
+		made.order = max(made.order, other.order+1)
+	}
+	r.profiles[cfg.Name] = made
+	return made, nil
+}
+
+var errNotRunning = errors.New("the router is shutting down")
+
+func (m *manager) Listeners() (list []management.Listener) {
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	for _, l := range m.r.listeners {
+		list = append(list, management.Listener{Listener: l.cfg})
+	}
+	for _, h := range m.r.http {
+		list = append(list, management.Listener{Listener: h.cfg})
+	}
+	return list
+}
+
+func (m *manager) CreateListener(cfg config.Listener) error {
+	r := m.r
+	cfg.Pos = config.Position{}
+	if err := r.loadUsers(&cfg); err != nil {
+		return plainly(err)
+	}
+	accepting, serving := r.running.contexts()
+	if cfg.HTTP {
+		h, err := r.listenHTTP(cfg)
+		if err != nil {
+			return plainly(err)
+		}
+		if _, ok := r.running.start(serving, h.run); !ok {
+			h.close()
+			return errNotRunning
+		}
+		return nil
+	}
+	l, err := r.listenAMQP(cfg)
+	if err != nil {
+		return plainly(err)
+	}
+	if _, ok := r.running.start(accepting, func(ctx context.Context) { l.Run(ctx) }); !ok {
+		l.Close()
+		return errNotRunning
+	}
+	return nil
+}
+
+// plainly leaves the place out of an error that is about no file.
+func plainly(err error) error {
+	text := strings.TrimPrefix(err.Error(), config.Position{}.String()+": ")
+	text, _, _ = strings.Cut(text, "; --listen")
+	text, _, _ = strings.Cut(text, "; --http")
+	return errors.New(text)
+}
+
+// DeleteListener stops listening. Connections that were accepted stay.
+func (m *manager) DeleteListener(cfg config.Listener) error {
+	r := m.r
+	r.mu.Lock()
+	i := slices.IndexFunc(r.listeners, func(l *listener) bool {
+		return l.cfg.Name == cfg.Name && l.cfg.Host == cfg.Host && l.cfg.Port == cfg.Port
+	})
+	if i < 0 {
+		r.mu.Unlock()
+		return management.ErrNotFound
+	}
+	l := r.listeners[i]
+	r.listeners = slices.Delete(r.listeners, i, i+1)
+	r.mu.Unlock()
+	l.Close()
+	log := r.logs.Logger(logging.Server)
+	logging.Notice(&log).Msgf("Listening on %s has ended: the listener was deleted", l.Addr())
+	return nil
+}
+
+func (m *manager) Connectors() (list []management.Connector) {
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	for _, c := range m.r.connectors {
+		s := c.Status()
+		v := management.Connector{Connector: c.cfg, Status: s.State, Message: s.Text, FailoverURLs: []string{"amqp://" + c.cfg.Address()}}
+		switch s.State {
+		case "":
+			v.Status = "INITIALIZING"
+		case "FAILED": // and tried again
+			v.Status = "CONNECTING"
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func (m *manager) CreateConnector(cfg config.Connector) error {
+	r := m.r
+	accepting, _ := r.running.contexts()
+	c := r.addConnector(cfg)
+	stop, ok := r.running.start(accepting, func(ctx context.Context) { c.Run(ctx) })
+	if !ok {
+		return errNotRunning
+	}
+	r.mu.Lock()
+	c.stop = stop
+	r.mu.Unlock()
+	return nil
+}
+
+// DeleteConnector ends the connector and its connection.
+func (m *manager) DeleteConnector(cfg config.Connector) error {
+	r := m.r
+	r.mu.Lock()
+	i := slices.IndexFunc(r.connectors, func(c *connector) bool {
+		return c.cfg.Name == cfg.Name && c.cfg.Host == cfg.Host && c.cfg.Port == cfg.Port
+	})
+	if i < 0 {
+		r.mu.Unlock()
+		return management.ErrNotFound
+	}
+	c := r.connectors[i]
+	r.connectors = slices.Delete(r.connectors, i, i+1)
+	stop := c.stop
+	r.mu.Unlock()
+	for _, conn := range r.connections() {
+		if conn.connector == c {
+			conn.driver.Close(amqp.Errorf(amqp.CondConnectionForced, "the connector was deleted by management"))
+		}
+	}
+	if stop != nil {
+		stop()
+	}
+	return nil
+}
+
+func (m *manager) SSLProfiles() (list []config.SSLProfile) {
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	var all []*profile
+	for _, p := range m.r.profiles {
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b *profile) int { return a.order - b.order })
+	for _, p := range all {
+		list = append(list, p.cfg)
+	}
+	return list
+}
+
+func (m *manager) CreateSSLProfile(cfg config.SSLProfile) error {
+	p, err := m.r.addProfile(cfg)
+	if err != nil {
+		return err
+	}
+	_, serving := m.r.running.contexts()
+	stop, ok := m.r.running.start(serving, func(ctx context.Context) { p.Watch(ctx) })
+	if !ok {
+		return errNotRunning
+	}
+	m.r.mu.Lock()
+	p.stop = stop
+	m.r.mu.Unlock()
+	return nil
+}
+
+// DeleteSSLProfile refuses as long as somebody refers to the profile.
+func (m *manager) DeleteSSLProfile(name string) error {
+	r := m.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.profiles[name]
+	if p == nil {
+		return management.ErrNotFound
+	}
+	for _, l := range r.listeners {
+		if l.cfg.SSLProfile == name {
+			return fmt.Errorf("sslProfile '%s' is used by listener %s", name, listenerName(&l.cfg))
+		}
+	}
+	for _, h := range r.http {
+		if h.cfg.SSLProfile == name {
+			return fmt.Errorf("sslProfile '%s' is used by listener %s", name, listenerName(&h.cfg))
+		}
+	}
+	for _, c := range r.connectors {
+		if c.cfg.SSLProfile == name {
+			return fmt.Errorf("sslProfile '%s' is used by connector %s", name, c.cfg.Address())
+		}
+	}
+	delete(r.profiles, name)
+	if p.stop != nil {
+		p.stop()
+	}
+	return nil
+}
+
+func (m *manager) ConfigAddresses() []uint64 { return m.r.treatments.numbers() }
+
+func (m *manager) ConfigAddress(id uint64) (config.Address, bool) { return m.r.treatments.entity(id) }
+
+func (m *manager) ConfigAddressNamed(name string) (uint64, bool) { return m.r.treatments.named(name) }
+
+func (m *manager) CreateAddress(a config.Address) (uint64, error) { return m.r.treatments.create(a) }
+
+func (m *manager) DeleteAddress(id uint64) error { return m.r.treatments.remove(id) }
+
+func (m *manager) Logs() *logging.Logs { return m.r.logs }

@@ -84,3 +84,12 @@ func (m *Mesh) WaitNeighbour(name, other string, connections int) time.Duration 
 	}
 	return time.Since(start)
 }
+
+// WaitTracked waits until an edge router knows that somebody receives, beyond
+// its uplink, from an address that it has a sender to.
+func (m *Mesh) WaitTracked(name string) {
+	m.t.Helper()
+	if n := m.nodes[name]; n.Edge {
+		n.WaitMetric("sluice_edge_proxies_tracked", "an address", func(v float64) bool { return v >= 1 })
+	}
+}

@@ -22,21 +22,19 @@ func distributed(p harness.Plan) harness.Plan {
 
 func ringOf(n int) harness.Plan { return distributed(harness.Ring(n)) }
 
-// everywhere waits until a multicast message from any router reaches as many
-// receivers as one from any other, and all of them: every router knows of all
-// receivers. Receivers must accept, or hand over, what is numbered with a probe
-// number; see probe.
+// everywhere waits until every router knows of all receivers of a multicast
+// address, those behind uplinks too: edge routers ask for an address when they
+// have a sender to it, so each router keeps one that sends nothing.
 func everywhere(t *testing.T, m *harness.Mesh, address string) {
 	t.Helper()
-	// Credit comes with the first receiver that is known. News of all receivers
-	// that exist now are there after news of a later one, since each router tells
-	// its addresses in order.
-	reachable(t, m, m.Names()...)
 	for _, name := range m.Names() {
 		out := sender(t, session(t, m.Addr(name)), address, raw.SenderOptions{})
 		must(t, out.WaitCredit(1))
-		must(t, out.Detach())
+		m.WaitTracked(name)
 	}
+	// Each router tells of its addresses in order, so that news of all receivers
+	// are there when those of later ones are.
+	reachable(t, m, m.Names()...)
 }
 
 // accepting is a receiver that accepts all and notes the numbers.

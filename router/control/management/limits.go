@@ -6,8 +6,9 @@ const (
 	// maxRequest is the size of the largest request in bytes. The links announce
 	// it; a larger one ends its sender's link.
 	maxRequest = 256 << 10
-	// requestCredit is how many requests may be with the agent and not answered.
-	requestCredit = 250
+	// requestCredit is how many requests on one link may be with the agent and not
+	// answered: several times what one of its clients may send unanswered.
+	requestCredit = 1000
 
 	// maxReply is the size of the largest reply in bytes: about a hundred
 	// thousand rows of links. More must be asked for in parts.
@@ -20,9 +21,10 @@ const (
 	// there are fewer, its requests wait, and cost their sender credit.
 	fewReplies = 16
 	fewBytes   = 1 << 20
-	// maxParked is how many requests may wait so, in all. Beyond it those are
-	// refused whose sender has the most.
-	maxParked = requestCredit / 2
+	// maxParked and maxParkedBytes are how many requests may wait so, and how large
+	// they may be, in all. Beyond it those are refused whose sender has the most.
+	maxParked      = requestCredit * 3 / 4
+	maxParkedBytes = 8 << 20
 	// maxOutlets is how many addresses replies may be on their way to. Each has a
 	// link and a session; those that have not been read from for longest go first.
 	maxOutlets = 200

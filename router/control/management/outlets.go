@@ -21,6 +21,7 @@ type outlets struct {
 
 	bytes  atomic.Int64  // of replies that wait, in all
 	parked int           // requests that wait, in all
+	size   int           // bytes of those
 	wake   chan struct{} // replies have left
 }
 
@@ -55,7 +56,9 @@ func (o *outlets) take(q *request, m service.Message) {
 		return
 	}
 	out.parked = append(out.parked, parked{q, m})
-	if o.parked++; o.parked > maxParked {
+	o.parked++
+	o.size += len(m.Bytes)
+	for o.parked > maxParked || o.size > maxParkedBytes {
 		o.refuse(o.longest())
 	}
 }
@@ -148,6 +151,7 @@ func (o *outlets) unpark(out *outlet) {
 		out.parked[0] = parked{}
 		out.parked = out.parked[1:]
 		o.parked--
+		o.size -= len(p.m.Bytes)
 		o.serve(out, p.q, p.m)
 	}
 }
@@ -157,6 +161,7 @@ var errNotRead = amqp.Errorf(amqp.CondResourceLimitExceeded, "replies to earlier
 // refuse refuses the last request that waits at an outlet.
 func (o *outlets) refuse(out *outlet) {
 	last := len(out.parked) - 1
+	o.size -= len(out.parked[last].m.Bytes)
 	out.parked[last].m.Done(messaging.Rejected(errNotRead))
 	out.parked[last] = parked{}
 	out.parked = out.parked[:last]

@@ -35,7 +35,7 @@ func (d *Desk) query(q *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := newTable(columns)
+	t := newListing(columns)
 	at := make([]int, len(columns))
 	for i, name := range columns {
 		at[i] = k.column(name)
@@ -154,7 +154,7 @@ func (d *Desk) queryKinds(q *request, kinds []*kind, names []string) (*reply, er
 		lists[i] = k.list()
 		counts[k.name()] = len(lists[i])
 	}
-	t := newTable(names)
+	t := newListing(names)
 	offset, left := q.offset, q.count
 	var row []any
 	for i, k := range kinds {
@@ -223,16 +223,16 @@ func empty(row []any, at []int) bool {
 	return true
 }
 
-// A table is the body of an answer to a QUERY, encoded as far as it goes.
-type table struct {
+// A listing is the body of an answer to a QUERY, encoded as far as it goes.
+type listing struct {
 	b               []byte
 	body, list, row encoding.Mark
 	rows, cells     int
 	err             error
 }
 
-func newTable(columns []string) *table {
-	t := &table{cells: -1}
+func newListing(columns []string) *listing {
+	t := &listing{cells: -1}
 	t.b, t.body = encoding.BeginMap(nil)
 	t.b = encoding.AppendString(t.b, "attributeNames")
 	t.b, _ = encoding.AppendAny(t.b, texts(columns))
@@ -241,7 +241,7 @@ func newTable(columns []string) *table {
 	return t
 }
 
-func (t *table) cell(v any) {
+func (t *listing) cell(v any) {
 	if t.cells < 0 {
 		t.b, t.row = encoding.BeginList(t.b)
 		t.cells = 0
@@ -254,7 +254,7 @@ func (t *table) cell(v any) {
 	t.cells++
 }
 
-func (t *table) endRow() error {
+func (t *listing) endRow() error {
 	if t.cells < 0 { // no column is left
 		t.b, t.row = encoding.BeginList(t.b)
 		t.cells = 0
@@ -267,7 +267,7 @@ func (t *table) endRow() error {
 	return t.err
 }
 
-func (t *table) reply() *reply {
+func (t *listing) reply() *reply {
 	t.b = encoding.EndList(t.b, t.list, t.rows)
 	t.b = encoding.EndMap(t.b, t.body, 4)
 	return &reply{status: statusOK, body: t.b}

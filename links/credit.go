@@ -64,7 +64,7 @@ func (r *Receiver) grant() {
 		}
 		return
 	}
-	if gate == GateFull || r.Held() || r.waiting > 0 || buffers.Tight() {
+	if gate == GateFull && r.forward.Holds(r.limits.Side) || r.Held() || r.waiting > 0 || buffers.Tight() {
 		return
 	}
 	if r.limits.Transit {

@@ -28,6 +28,8 @@ type Forwarder interface {
 	// Need is how many messages more the receivers of the address ask for than
 	// there are for them here, apart from those on this side.
 	Need(*Side) int64
+	// Holds tells whether a full gate holds a link of this side.
+	Holds(*Side) bool
 }
 
 // A Receiver is a link on which the peer sends: the router's receiving end.

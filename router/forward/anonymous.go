@@ -78,5 +78,8 @@ func (n *Anonymous) NeedsTo() bool { return true }
 // Gathers implements links.Forwarder.
 func (n *Anonymous) Gathers() bool { return n.Far }
 
+// Holds implements links.Forwarder.
+func (n *Anonymous) Holds(*links.Side) bool { return true }
+
 // Need implements links.Forwarder.
 func (n *Anonymous) Need(*links.Side) int64 { return 1 << 31 }

@@ -126,6 +126,15 @@ func (a *Address) Need(side *links.Side) int64 {
 	return n
 }
 
+// Holds implements links.Forwarder. If messages for all wait on either end of an
+// edge connection for the other end, and neither grants credit because of that,
+// they wait for ever. So the links of such a connection are bounded by their own
+// capacity and bytes only: what they bring does not go back, and so waits for
+// receivers that wait for nobody on that side.
+func (a *Address) Holds(side *links.Side) bool {
+	return side == nil || a.Distribution != Multicast
+}
+
 // withBeyond adds the rest of the network to those who get a message for all,
 // unless a link of the address leads there already.
 func (a *Address) withBeyond(targets []*links.Dest) []*links.Dest {

@@ -20,8 +20,6 @@ const (
 	heartbeatCredit  = 2
 	heartbeatMessage = 4 << 10  // bytes
 	trackingQueue    = 64 << 10 // bytes; what changes while the edge router does not read is kept as a set
-	requestCredit    = 250
-	requestMessage   = 64 << 10 // bytes
 
 	// upCredit is what an edge router may send that names its addresses itself.
 	upCredit = 1000
@@ -113,10 +111,6 @@ func (e *Edge) Attach(a *frames.Attach) (l transport.Link, reply *frames.Attach,
 		l = e.anonymous(a)
 	case t.Address == uplink.Heartbeat:
 		l = e.heartbeat(a)
-	case t.Address == uplink.Management && e.Edges.Manage != nil:
-		l = links.NewControlReceiver(a, links.ControlReceiverOptions{
-			Credit: requestCredit, MaxMessageSize: requestMessage, Deliver: e.Edges.Manage,
-		})
 	default:
 		return nil, nil, nil, false
 	}

@@ -23,9 +23,6 @@ const (
 // Edges are the edge routers that are connected to this router.
 type Edges struct {
 	Table *table.Table
-	// Manage gets requests to management from edge routers; nil as long as they go
-	// to an address like everybody's.
-	Manage func(links.ControlMessage)
 
 	mu    sync.Mutex // a leaf lock; guards the fields below
 	conns map[*Edge]struct{}

@@ -16,10 +16,9 @@ const CapDownlink amqp.Symbol = "qd.router-edge-downlink"
 
 // Addresses of the services that an interior router has for edge routers.
 const (
-	Tracking   = "_$qd.edge_addr_tracking"
-	Lookup     = "_$qd.addr_lookup"
-	Heartbeat  = "_$qd.edge_heartbeat"
-	Management = "$management"
+	Tracking  = "_$qd.edge_addr_tracking"
+	Lookup    = "_$qd.addr_lookup"
+	Heartbeat = "_$qd.edge_heartbeat"
 )
 
 // PropInstance is the property of open in which an edge router says which of its

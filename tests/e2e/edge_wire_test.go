@@ -433,41 +433,6 @@ func TestEdges_SilentEdge(t *testing.T) {
 	})
 }
 
-// A request to management gets an answer that says that there is none.
-func TestEdges_Management(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := bubble.New(t, bubble.Options{})
-		stop := r.Services()
-		defer stop()
-		p := r.DialEdge()
-		p.Handshake(Open("E"))
-		p.BeginSession(0, Begin())
-		in := Receiving("in", 0, "")
-		in.Source.Dynamic = true
-		in.Target = messaging.TargetField{}
-		name := p.Attach(in).Source.Address
-		p.Write(Flow(0, 0, 10))
-		p.Attach(Sending("out", 1, uplink.Management))
-		p.Want("", "flow handle=1 link-credit=250")
-		p.Write(With(Transfer(1, 0), encoded(t, &messaging.Message{
-			Properties:            &messaging.Properties{ReplyTo: name, CorrelationID: "c1"},
-			ApplicationProperties: encoding.Map{{Key: "operation", Value: "CREATE"}},
-			Body:                  encoding.Map{},
-		})))
-		reply := decoded(t, p.Until("", "transfer handle=0").Payload)
-		if reply.Properties.CorrelationID != "c1" || fmt.Sprint(reply.ApplicationProperties) == "" {
-			t.Errorf("%+v", reply)
-		}
-		ok := false
-		for _, e := range reply.ApplicationProperties {
-			ok = ok || e.Key == "statusCode" && e.Value == int32(501)
-		}
-		if !ok {
-			t.Errorf("%+v", reply.ApplicationProperties)
-		}
-	})
-}
-
 // What an edge router may say of a message is where it goes to, not where it has
 // been.
 func TestEdges_Annotations(t *testing.T) {

@@ -40,7 +40,7 @@ const (
 )
 
 // Services answer the requests of edge routers of the existing family: whether an
-// address is a link route, and to make link routes. This router has none.
+// address is a link route, of which this router has none.
 type Services struct {
 	Identity address.Identity
 	Table    *table.Table
@@ -97,10 +97,6 @@ func (s *Services) run(ctx context.Context) error {
 	}
 }
 
-// Manage answers a request to management with 501. Edge routers send it to make
-// link routes; they go on without them.
-func (s *Services) Manage(m links.ControlMessage) { s.answer(m, s.refuse(m.Bytes)) }
-
 // answer sends a reply, if there is one, and is done with the request.
 func (s *Services) answer(m links.ControlMessage, reply []byte) {
 	m.Done(messaging.Accepted)
@@ -153,19 +149,6 @@ func (s *Services) lookup(b []byte) []byte {
 		{Key: "version", Value: uint32(1)}, {Key: "opcode", Value: uint32(1)}, {Key: lookupStatus, Value: status},
 	}
 	reply.Body = []any{false, has}
-	return s.encode(reply)
-}
-
-// refuse answers a request to management.
-func (s *Services) refuse(b []byte) []byte {
-	r, reply := request(b)
-	if r == nil {
-		return nil
-	}
-	reply.ApplicationProperties = encoding.Map{
-		{Key: "statusDescription", Value: "Not Implemented"}, {Key: "statusCode", Value: int32(501)},
-	}
-	reply.Body = encoding.Map{}
 	return s.encode(reply)
 }
 

@@ -170,7 +170,6 @@ func (r *Router) Services() (stop func()) {
 		driver.New(c, nil, r.o.Driver, r.o.Transport, h).Run()
 	}
 	s := edge.NewServices(r.shared.Identity, r.Table, serve, zerolog.New(io.Discard))
-	r.Edges().Manage = s.Manage
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

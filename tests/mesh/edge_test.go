@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"sluice/amqp/encoding"
+	"sluice/amqp/messaging"
 	"sluice/tests/harness"
 	"sluice/tests/raw"
 )
@@ -297,5 +299,44 @@ func TestEdge_ManyAddresses(t *testing.T) {
 	d.Abort()
 	if !harness.Eventually(time.Minute, func() bool { return m.Router("E").Metrics()[`sluice_edge_proxies{direction="out"}`] == 0 }) {
 		t.Error("proxies are left")
+	}
+}
+
+// An edge router of the existing family asks for link routes over $management. It
+// is told that there are none, and keeps its links.
+func TestEdge_LinkRouteRequest(t *testing.T) {
+	a := harness.Start(t, "router {\n mode: interior\n id: A\n}\nlistener {\n host: 127.0.0.1\n port: 0\n role: edge\n}\n")
+	s := session(t, a.Addr())
+	var reply *messaging.Message
+	came := make(chan struct{})
+	in := receiver(t, s, "", raw.ReceiverOptions{Credit: 10, Dynamic: true, Frame: func(f *raw.Frame) {
+		reply, _ = messaging.DecodeMessage(f.Payload)
+		close(came)
+	}})
+	out := sender(t, s, "$management", raw.SenderOptions{})
+	request, err := (&messaging.Message{
+		Properties: &messaging.Properties{ReplyTo: in.Address(), CorrelationID: "c1"},
+		ApplicationProperties: encoding.Map{
+			{Key: "operation", Value: "CREATE"},
+			{Key: "type", Value: "org.apache.qpid.dispatch.router.connection.linkRoute"},
+			{Key: "name", Value: "E/proxyLinkRoute/Celr"},
+		},
+		Body: encoding.Map{{Key: "pattern", Value: "elr/#"}, {Key: "direction", Value: "in"}},
+	}).Append(nil)
+	must(t, err)
+	must(t, out.Send(request, false))
+	must(t, out.WaitSettled(1))
+	<-came
+	status := int32(0)
+	for _, e := range reply.ApplicationProperties {
+		if e.Key == "statusCode" {
+			status, _ = e.Value.(int32)
+		}
+	}
+	if status < 400 || reply.Properties.CorrelationID != "c1" {
+		t.Errorf("%+v", reply)
+	}
+	if out.Detached() != nil || in.Detached() != nil {
+		t.Error("a link was ended")
 	}
 }

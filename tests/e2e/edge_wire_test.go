@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -116,10 +117,12 @@ func (u *uplinked) answer(channel uint16, a *frames.Attach, like capturedFrame) 
 	return a.Handle
 }
 
-func newUplinked(t *testing.T) *uplinked {
+func newUplinked(t *testing.T, offered ...amqp.Symbol) *uplinked {
 	u := &uplinked{Edge: bubble.NewEdge(bubble.New(t, bubble.Options{}), "QDR.E")}
 	u.p = u.DialUplink()
-	u.p.Handshake(Open("QDR.A"))
+	open := Open("QDR.A")
+	open.OfferedCapabilities = offered
+	u.p.Handshake(open)
 	for range 2 {
 		u.p.Want("§1.4: a session for proxies, and one for services", "begin")
 	}
@@ -216,6 +219,83 @@ func TestUplink_AsRecorded(t *testing.T) {
 
 func messageAnnotation(k, v string) encoding.Map {
 	return encoding.Map{{Key: amqp.Symbol(k), Value: v}}
+}
+
+// producer makes the edge router send to q, and returns its client and the handle
+// of the proxy.
+func (u *uplinked) producer() (out *Peer, h uint32) {
+	out = u.Connect("out")
+	out.Attach(Sending("out", 0, "q"))
+	a := u.attach("a proxy for the producer", 0)
+	h = u.answer(0, a, capturedAt(u.T, "A-to-E", 2641))
+	u.p.Write(Flow(h, 0, 250))
+	u.p.Write(With(Settled(0, 0), uplink.AppendTracked(nil, "M0q", true)).On(1))
+	out.Want("there is somebody", "flow handle=0 link-credit=1")
+	return out, h
+}
+
+// large sends 200 kB of a message that goes on, and returns them.
+func large(out *Peer) []byte {
+	part := Message(make([]byte, 1_000_000))[:200_000]
+	transfer := More(Transfer(0, 0))
+	for p := range slices.Chunk(part, 10_000) {
+		out.Write(With(transfer, p))
+		transfer = More(Next(0))
+		synctest.Wait()
+	}
+	return part
+}
+
+// §2.5: a message that is not complete has a link and session of its own where the
+// interior router offers that, and is on the proxy where it does not.
+func TestUplink_Streams(t *testing.T) {
+	t.Run("offered", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			u := newUplinked(t, "qd.streaming-links")
+			out, _ := u.producer()
+			large(out)
+			u.p.Until("a session", "[2] begin")
+			a := u.attach("a link with plain termini", 2)
+			like(t, "stream", a, capturedAt(t, "E-to-A", 353))
+			b := Begin()
+			b.HasRemoteChannel, b.RemoteChannel = true, 2
+			u.p.Write(On(2, b))
+			u.answer(2, a, capturedAt(t, "A-to-E", 352))
+			u.p.Write(Frame{Channel: 2, Body: Flow(0, 0, 10)})
+			f := u.p.Until("the message", "[2] transfer handle=0 more")
+			if !bytes.Contains(f.Payload, []byte("x-opt-qd.to\xa1\x01q")) {
+				t.Errorf("without its address: % x", f.Payload[:60])
+			}
+			out.Write(Abort(0))
+			u.p.Until("", "[2] transfer handle=0 aborted")
+		})
+	})
+	t.Run("not offered", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			u := newUplinked(t)
+			out, h := u.producer()
+			large(out)
+			u.p.Until("the message", fmt.Sprintf("[0] transfer handle=%d more", h))
+			out.Write(Abort(0))
+			u.p.Until("", "[0] transfer aborted")
+		})
+	})
+	t.Run("refused", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			u := newUplinked(t, "qd.streaming-links")
+			out, h := u.producer()
+			large(out)
+			u.p.Until("a session", "[2] begin")
+			a := u.attach("a link with plain termini", 2)
+			b := Begin()
+			b.HasRemoteChannel, b.RemoteChannel = true, 2
+			u.p.Write(On(2, b), On(2, &frames.Attach{Name: a.Name, Handle: 0, Role: amqp.RoleReceiver, Source: a.Source}),
+				On(2, &frames.Detach{Handle: 0, Closed: true, Error: amqp.Errorf(amqp.CondNotImplemented, "no")}))
+			u.p.Until("the message goes on the proxy instead", fmt.Sprintf("[0] transfer handle=%d more", h))
+			out.Write(Abort(0))
+			u.p.Until("", "[0] transfer aborted")
+		})
+	})
 }
 
 // An uplink whose interior router refuses one of the links that it needs is

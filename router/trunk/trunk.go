@@ -147,6 +147,9 @@ func costOf(properties []byte) int {
 	return 1
 }
 
+// Foreign tells that the other router is one of another kind.
+func (t *Trunk) Foreign() bool { return !t.Limits.Sure }
+
 // Way is where messages to the other router go. It is nil before Start.
 func (t *Trunk) Way() *links.Way { return t.way }
 

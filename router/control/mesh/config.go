@@ -107,6 +107,9 @@ const (
 	// many are found at about the same time.
 	greetDelay = 50 * time.Millisecond
 
+	// pathStep is the time that a slow neighbour needs for the path: a step of a second, and a bit.
+	pathStep = 1150 * time.Millisecond
+
 	// tellSpacing is the least time between two tellings of the own link state, so that a flapping link costs a bounded
 	// number of messages.
 	tellSpacing = 50 * time.Millisecond

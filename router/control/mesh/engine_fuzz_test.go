@@ -44,7 +44,7 @@ func live(t *testing.T, b []byte) {
 		}
 		switch b[0] % 12 {
 		case 0:
-			e.Step(now, LinkUp{link, int(n)})
+			e.Step(now, LinkUp{Link: link, Cost: int(n), Slow: n%2 == 1})
 		case 1:
 			e.Step(now, LinkDown{link})
 		case 2:

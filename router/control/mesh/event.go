@@ -9,6 +9,7 @@ type Event interface{ event() }
 type LinkUp struct {
 	Link uint64 // chosen by the caller, not in use by another link
 	Cost int    // of the connection, the same at both ends; from 1
+	Slow bool   // the other end calculates paths in steps of a second, as the first implementation does
 }
 
 // LinkDown says that it is lost.

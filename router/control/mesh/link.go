@@ -11,6 +11,7 @@ import (
 type link struct {
 	id       uint64
 	cost     int
+	slow     bool
 	helloDue time.Time
 	refused  bool // for good
 
@@ -41,7 +42,7 @@ func (a *link) older(b *link) bool {
 
 func (e *Engine) linkUp(ev LinkUp) {
 	e.linkDown(ev.Link)
-	l := &link{id: ev.Link, cost: max(ev.Cost, 1), helloDue: e.now}
+	l := &link{id: ev.Link, cost: max(ev.Cost, 1), slow: ev.Slow, helloDue: e.now}
 	e.links[l.id] = l
 	i, _ := slices.BinarySearchFunc(e.order, l.id, func(l *link, id uint64) int {
 		if l.id < id {

@@ -11,9 +11,10 @@ type localAddresses struct {
 	bytes int            // of what is and will be told, as in an absolute MAU
 
 	// What is to be told at due. No key is in both; an added one is not in keys, a removed one is.
-	add map[string]int
-	del map[string]int
-	due time.Time
+	add  map[string]int
+	del  map[string]int
+	due  time.Time
+	hold time.Time // not before
 
 	// An absolute MAU of seq, when one was asked for.
 	exist []string
@@ -79,7 +80,24 @@ func (e *Engine) localRemove(key string) {
 	e.scheduleMobile()
 }
 
-func (e *Engine) scheduleMobile() { earliest(&e.mobile.due, e.now.Add(e.cfg.MobileDelay)) }
+func (e *Engine) scheduleMobile() {
+	at := e.now.Add(e.cfg.MobileDelay)
+	if at.Before(e.mobile.hold) {
+		at = e.mobile.hold
+	}
+	earliest(&e.mobile.due, at)
+}
+
+// holdMobile lets changes wait until a new neighbour that calculates paths in steps has one to here. It would take them at
+// once otherwise, let its senders go ahead, and release all that they send, for want of a path. What it is told by an
+// absolute MAU comes late enough by itself: it asks when it has the path.
+func (e *Engine) holdMobile() {
+	a := &e.mobile
+	a.hold = e.now.Add(pathStep)
+	if !a.due.IsZero() {
+		a.due = a.hold
+	}
+}
 
 // tellMobile sends the changes since the last time to all, in deltas of bounded size, and then an RA with the last number
 // for those whom they did not reach.

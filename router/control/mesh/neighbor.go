@@ -11,6 +11,11 @@ type neighbor struct {
 	links []*link
 }
 
+// slow reports whether the neighbour calculates paths in steps.
+func (n *neighbor) slow() bool {
+	return slices.ContainsFunc(n.links, func(l *link) bool { return l.slow })
+}
+
 // linksChanged brings neighbours and the own link state up to date after any change of a link.
 func (e *Engine) linksChanged() {
 	var list []neighbor
@@ -49,6 +54,9 @@ func (e *Engine) linksChanged() {
 	for _, n := range list {
 		if _, before := findNeighbor(old, n.id); !before {
 			e.notice(NoticeNeighborUp, n.id, n.links[0].id, "router %q is a neighbour at cost %d", n.id, n.cost)
+			if n.slow() {
+				e.holdMobile()
+			}
 		}
 	}
 	e.self.peers = peers

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 // line of dashes. Lines that begin with # are comments. The times in the output are since the start.
 //
 //	new id=A [instance=…] [limits…]     always first
-//	up link=1 cost=2; down link=1       links
+//	up link=1 cost=2 [slow=1]; down link=1   links
 //	hello|ra|lsr|lsu|mar|mau …          what comes in on link=…, made by id=…; to= and trace= as in the message
 //	version|opcode|malformed …          what comes in and is not understood
 //	local-add key=… ; local-remove …    own addresses
@@ -159,7 +159,7 @@ func (p *player) command(line string) {
 	case "routes":
 		fmt.Fprintln(&p.out, formatRoutes(p.routes))
 	case "up":
-		p.step(LinkUp{Link: uint64(a.number("link", 1)), Cost: a.number("cost", 1)})
+		p.step(LinkUp{Link: uint64(a.number("link", 1)), Cost: a.number("cost", 1), Slow: a.number("slow", 0) != 0})
 	case "down":
 		p.step(LinkDown{Link: uint64(a.number("link", 1))})
 	case "local-add":

@@ -220,7 +220,7 @@ func (n *Network) take(now time.Time) {
 		switch w.kind {
 		case trunkUp:
 			n.trunks[t.ID] = &peer{trunk: t, since: now}
-			n.engine.Step(now, mesh.LinkUp{Link: t.ID, Cost: t.Cost})
+			n.engine.Step(now, mesh.LinkUp{Link: t.ID, Cost: t.Cost, Slow: t.Foreign()})
 		case trunkDown:
 			if n.trunks[t.ID] != nil {
 				delete(n.trunks, t.ID)

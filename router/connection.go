@@ -26,6 +26,7 @@ import (
 	"sluice/router/control/tlsprofile"
 	"sluice/router/edges"
 	"sluice/router/listen"
+	"sluice/router/listen/websocket"
 	"sluice/router/trunk"
 	"sluice/router/uplink"
 )
@@ -38,6 +39,7 @@ type connection struct {
 	dir       string // in or out
 	role      config.Role
 	tls       bool
+	ws        bool                 // over a WebSocket
 	secured   *tls.ConnectionState // if tls
 	connector *connector           // that has made it; nil for one that was accepted
 	started   time.Time
@@ -188,6 +190,7 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 	if t, ok := peer.Conn.(*net.TCPConn); ok {
 		t.SetNoDelay(true)
 	}
+	_, c.ws = peer.Conn.(*websocket.Conn)
 	c.tls, c.secured, c.started = peer.TLS != nil, peer.TLS, time.Now()
 	r.mu.Lock()
 	r.nextID++
@@ -205,8 +208,12 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 	var cause *transport.CloseCause
 	c.handler = admission.NewConnection(r.shared, linkLimits(limits, r.cfg.Router.ID), c.log, func(h *admission.Connection) {
 		c.opened = true
-		c.log.Info().Str("dir", c.dir).Str("container", h.Container).Str("user", h.User).
-			Str("sasl", h.Mechanism).Bool("tls", c.tls).Str("role", string(c.role)).Msg("Connection Opened")
+		e := c.log.Info().Str("dir", c.dir).Str("container", h.Container).Str("user", h.User).
+			Str("sasl", h.Mechanism).Bool("tls", c.tls).Str("role", string(c.role))
+		if c.ws {
+			e.Bool("ws", true)
+		}
+		e.Msg("Connection Opened")
 		if onOpen != nil {
 			onOpen()
 		}

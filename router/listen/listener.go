@@ -18,6 +18,14 @@ type Peer struct {
 	TLS   *tls.ConnectionState // nil when not encrypted
 }
 
+// Socket is the connection, with the bytes that have been read in front of the others.
+func (p *Peer) Socket() net.Conn {
+	if len(p.First) == 0 {
+		return p.Conn
+	}
+	return &prefixed{Conn: p.Conn, first: p.First}
+}
+
 // A Listener accepts connections.
 type Listener struct {
 	Name string // for logs

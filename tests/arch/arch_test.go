@@ -196,6 +196,7 @@ var goroutines = map[string]string{
 	"router/control/service/client.go Dial Go":            "the two ends of a connection within the process; waited for by Close",
 	"router/control/web/server.go Serve AfterFunc":        "closes the HTTP server when the router shuts down",
 	"router/edges/edge.go end go":                         "closes a connection from a place that may not take its lock; ends at once",
+	"router/http.go run Go":                               "takes connections for the HTTP server; waited for by run",
 	"router/listen/listener.go Run AfterFunc":             "closes the socket when the listener stops",
 	"router/listen/listener.go Run Go":                    "one for each accepted connection: the reader of its driver",
 	"router/listen/listener.go negotiate AfterFunc":       "closes a connection that has not opened when the listener stops",

@@ -87,12 +87,14 @@ func (b *builder) addListener(e *entity) {
 		Healthz:          e.yes("healthz"),
 		Metrics:          e.yes("metrics"),
 		WebSockets:       e.yes("websockets"),
+		WebSocketOrigins: words(e.text("websocketOrigins")),
 	}
 	b.checkHost(e)
 	b.checkPort(e)
 	b.checkProfile(e)
 	b.checkUsersFile(e)
 	b.checkListenerSecurity(e, &l)
+	b.checkHTTP(e, &l)
 	b.config.Listeners = append(b.config.Listeners, l)
 }
 

@@ -180,7 +180,7 @@ func (b *builder) checkListenerSecurity(e *entity, l *Listener) {
 	if external && noTLS {
 		b.warn(e.posOf("saslMechanisms"), "EXTERNAL without sslProfile: it is not offered, because there are no client certificates")
 	}
-	if plain && l.SASLUsersFile == "" && !l.HTTP {
+	if plain && l.SASLUsersFile == "" && l.takesAMQP() {
 		b.warn(e.posOf("saslMechanisms"), "PLAIN without saslUsersFile: it is not offered, because there are no users")
 	}
 	canProve := external && !noTLS || l.SASLUsersFile != "" && (plain || len(l.SASLMechanisms) == 0) || l.HTTP && !noTLS
@@ -191,11 +191,18 @@ func (b *builder) checkListenerSecurity(e *entity, l *Listener) {
 			"authenticatePeer, but no way to authenticate: nobody could connect")
 	}
 	demanded := l.RequireSSL && !noTLS && l.ClientAuth() == tls.RequireAndVerifyClientCert
-	if !l.AuthenticatePeer && !l.AllowInsecure && !l.HTTP && !loopback(l.Host) && !demanded {
-		b.warn(l.Pos, "LISTENER %s IS OPEN TO EVERYONE who can reach it: it is not on loopback and does not authenticate peers; set authenticatePeer: yes, or allowInsecure: yes if this is intended",
-			l.Address())
+	if !l.AuthenticatePeer && !l.AllowInsecure && l.takesAMQP() && !loopback(l.Host) && !demanded {
+		also := ""
+		if l.HTTP {
+			also = " (it takes AMQP over WebSocket; websockets: no ends that)"
+		}
+		b.warn(l.Pos, "LISTENER %s IS OPEN TO EVERYONE who can reach it: it is not on loopback and does not authenticate peers%s; set authenticatePeer: yes, or allowInsecure: yes if this is intended",
+			l.Address(), also)
 	}
 }
+
+// takesAMQP tells whether messages can be sent and received here.
+func (l *Listener) takesAMQP() bool { return !l.HTTP || l.WebSockets }
 
 // loopback reports whether only this machine can connect to host.
 func loopback(host string) bool {

@@ -167,6 +167,7 @@ type Listener struct {
 	Healthz          bool // with HTTP
 	Metrics          bool // with HTTP
 	WebSockets       bool // with HTTP
+	WebSocketOrigins []string
 }
 
 // Address returns host:port for net.Listen.
@@ -177,14 +178,18 @@ func (l *Listener) Network() string { return network(l.Family, l.Host) }
 
 // ClientAuth says what TLS asks of clients. A certificate is demanded where
 // nothing else lets a client in: where EXTERNAL is the only mechanism of those
-// listed that can be used, and over HTTP, which has no SASL. Beside other
-// mechanisms it is asked for, and verified if it is given.
+// listed that can be used, and over HTTP, where authenticatePeer means one unless
+// there are users with passwords. Beside other mechanisms it is asked for, and
+// verified if it is given.
 func (l *Listener) ClientAuth() tls.ClientAuthType {
 	external := contains(l.SASLMechanisms, "EXTERNAL")
 	plain := contains(l.SASLMechanisms, "PLAIN") && l.SASLUsersFile != ""
 	anonymous := contains(l.SASLMechanisms, "ANONYMOUS") && !l.AuthenticatePeer
 	switch {
-	case l.HTTP && (external || l.AuthenticatePeer):
+	case l.HTTP && l.AuthenticatePeer:
+		if l.TakesPasswords() {
+			return tls.VerifyClientCertIfGiven
+		}
 		return tls.RequireAndVerifyClientCert
 	case !external:
 		return tls.NoClientCert
@@ -192,6 +197,11 @@ func (l *Listener) ClientAuth() tls.ClientAuthType {
 		return tls.VerifyClientCertIfGiven
 	}
 	return tls.RequireAndVerifyClientCert
+}
+
+// TakesPasswords tells whether users may show who they are with a password.
+func (l *Listener) TakesPasswords() bool {
+	return l.SASLUsersFile != "" && (len(l.SASLMechanisms) == 0 || contains(l.SASLMechanisms, "PLAIN"))
 }
 
 // Connector is a connector entity.

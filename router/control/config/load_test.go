@@ -307,7 +307,11 @@ func TestWarnings(t *testing.T) {
 		{"listener {\nport: 5672\n}", "OPEN TO EVERYONE"},
 		{"listener {\nhost: 0.0.0.0\nallowInsecure: yes\n}", ""},
 		{"listener {\nhost: 127.0.0.2\n}", ""},
-		{"listener {\nhost: 0.0.0.0\nhttp: yes\n}", ""},
+		{"listener {\nhost: 0.0.0.0\nhttp: yes\n}", "OPEN TO EVERYONE who can reach it: it is not on loopback and does not authenticate peers (it takes AMQP over WebSocket; websockets: no ends that)"},
+		{"listener {\nhost: 0.0.0.0\nhttp: yes\nwebsockets: no\n}", ""},
+		{"listener {\nhost: ::1\nhttpRootDir: /no/such/dir\n}", "httpRootDir: cannot stat /no/such/dir: no such file or directory; there are no files to serve"},
+		{"listener {\nhost: ::1\nhttpRootDir: /dev/null\n}", "/dev/null is no directory"},
+		{"listener {\nhost: ::1\nhttpRootDir: .\nwebsocketOrigins: app.example.com, *.example.com:8443\n}", ""},
 		{"listener {\nhost: ::1\nmultiTenant: yes\n}", "multiTenant is not supported yet"},
 		{"listener {\nhost: ::1\nmultiTenant: no\n}", ""},
 		{"listener {\nhost: ::1\nsaslPlugin: x\n}", "saslPlugin is not supported yet"},
@@ -455,11 +459,25 @@ func TestClientAuth(t *testing.T) {
 		{Listener{SASLMechanisms: []string{"EXTERNAL", "ANONYMOUS"}, AuthenticatePeer: true}, tls.RequireAndVerifyClientCert},
 		{Listener{HTTP: true}, tls.NoClientCert},
 		{Listener{HTTP: true, AuthenticatePeer: true}, tls.RequireAndVerifyClientCert},
-		{Listener{HTTP: true, SASLMechanisms: []string{"EXTERNAL", "PLAIN"}, SASLUsersFile: "u"}, tls.RequireAndVerifyClientCert},
+		{Listener{HTTP: true, SASLMechanisms: []string{"EXTERNAL"}}, tls.RequireAndVerifyClientCert},
+		{Listener{HTTP: true, SASLMechanisms: []string{"EXTERNAL", "PLAIN"}, SASLUsersFile: "u"}, tls.VerifyClientCertIfGiven},
+		{Listener{HTTP: true, AuthenticatePeer: true, SASLUsersFile: "u"}, tls.VerifyClientCertIfGiven},
+		{Listener{HTTP: true, AuthenticatePeer: true, SASLUsersFile: "u", SASLMechanisms: []string{"EXTERNAL"}}, tls.RequireAndVerifyClientCert},
 	} {
 		if got := test.l.ClientAuth(); got != test.want {
 			t.Errorf("%+v: %v, want %v", test.l, got, test.want)
 		}
+	}
+}
+
+// Patterns of origins are checked where they stand.
+func TestOriginPatterns(t *testing.T) {
+	c, problems := LoadText("x.conf", "listener {\nhost: ::1\nhttp: yes\nwebsocketOrigins: a.example b[.example\n}\n", Options{})
+	if c != nil || !strings.Contains(problems.Error(), `x.conf:4:19: error: "b[.example" is no pattern of origins; expected hosts of web pages`) {
+		t.Error(problems)
+	}
+	if c, _ := LoadText("x.conf", "listener {\nhost: ::1\nwebsocketOrigins: a.example, *\n}\n", Options{}); strings.Join(c.Listeners[0].WebSocketOrigins, " ") != "a.example *" {
+		t.Error(c.Listeners[0].WebSocketOrigins)
 	}
 }
 

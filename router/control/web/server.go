@@ -3,55 +3,14 @@ package web
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
-	"io"
 	stdlog "log"
 	"net"
 	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rs/zerolog"
 )
-
-// Options say what a server offers.
-type Options struct {
-	Healthz, Metrics bool
-	// Ready returns "" when the router serves, or what it waits for.
-	Ready func() string
-	// Snapshot returns what the router measures.
-	Snapshot func() Snapshot
-	Log      zerolog.Logger
-}
-
-// Handler returns the resources.
-func Handler(o Options) http.Handler {
-	mux := http.NewServeMux()
-	if o.Healthz {
-		mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/plain")
-			io.WriteString(w, "OK\n")
-		})
-		mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/plain")
-			if why := o.Ready(); why != "" {
-				w.WriteHeader(http.StatusServiceUnavailable)
-				io.WriteString(w, why+"\n")
-				return
-			}
-			io.WriteString(w, "OK\n")
-		})
-	}
-	if o.Metrics {
-		reg := prometheus.NewRegistry()
-		reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &collector{o.Snapshot})
-		mux.Handle("/metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
-	}
-	return mux
-}
 
 // Deadlines of HTTP requests: what is served is small, and nobody may hold a
 // connection by sending or reading slowly.
@@ -75,8 +34,9 @@ func (c complaints) Write(line []byte) (int, error) {
 	return n, nil
 }
 
-// Serve serves on l until ctx is done, with TLS if tlsConfig is not nil.
-func Serve(ctx context.Context, l net.Listener, tlsConfig *tls.Config, h http.Handler, log zerolog.Logger) error {
+// Serve serves on l until ctx is done, and returns when no request is being
+// answered any more. Connections that were made a WebSocket are not waited for.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, log zerolog.Logger) error {
 	srv := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,
@@ -86,20 +46,22 @@ func Serve(ctx context.Context, l net.Listener, tlsConfig *tls.Config, h http.Ha
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          stdlog.New(complaints{log}, "", 0),
 	}
-	if tlsConfig != nil {
-		l = tls.NewListener(l, tlsConfig)
-	}
+	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
 		sctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if srv.Shutdown(sctx) != nil {
 			srv.Close()
 		}
 	})
-	defer stop()
 	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		log.Error().Err(err).Msg("the HTTP listener failed")
-		return err
+		if stop() {
+			srv.Close()
+			return err
+		}
 	}
+	<-closed
 	return nil
 }

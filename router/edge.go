@@ -65,9 +65,10 @@ func (r *Router) edgeOpen(c *connection, cfg *transport.Config, limits *config.L
 	caps := []amqp.Symbol{"ANONYMOUS-RELAY", trunk.CapStreaming}
 	cfg.OfferedCapabilities, cfg.DesiredCapabilities = caps, caps
 	l := linkLimits(limits, r.cfg.Router.ID)
-	if r.uplinks != nil {
+	switch {
+	case r.uplinks != nil && cfg.Client:
 		c.uplink = &uplink.Uplink{Shared: r.uplinks, ID: c.id, Limits: l}
-	} else {
+	case r.edges != nil && !cfg.Client:
 		c.edge = &edges.Edge{ID: c.id, Peer: c.peer, Edges: r.edges, Limits: l}
 	}
 }

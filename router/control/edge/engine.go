@@ -156,7 +156,9 @@ func (e *Engine) down(id uint64) {
 	}
 	e.active, e.usable, e.proxies, e.joined = 0, false, [2]int{}, 0
 	for key, s := range e.addresses {
-		if s.joined && !s.bridged {
+		// Whether it was a destination when the connection ended is not known
+		// here for sure: what was to be done may not have been done.
+		if s.have[uplink.Out] && !s.bridged {
 			s.bridged = true
 			e.bridged = append(e.bridged, key)
 		}

@@ -1,6 +1,8 @@
 package interop
 
 import (
+	"net"
+	"os"
 	"strings"
 	"testing"
 
@@ -38,5 +40,29 @@ func foreign(t *testing.T, command []string) {
 	})
 	t.Run("plain_wrong", func(t *testing.T) {
 		play(t, command, "plain_wrong", "amqp://"+b.AMQP[plain], "user="+user)
+	})
+}
+
+// Over a WebSocket everything is as over TCP.
+func TestRheaWebSocket(t *testing.T) {
+	command := rhea(t)
+	if _, err := os.Stat("rhea/node_modules/ws"); err != nil {
+		absent(t, "ws, a module of node")
+	}
+	s := newSecrets(t)
+	b := harness.Start(t, s.config())
+	for _, name := range append([]string{"large"}, scenarios...) {
+		t.Run(name, func(t *testing.T) { play(t, command, name, "ws://"+b.HTTP[status]) })
+	}
+	t.Run("plain", func(t *testing.T) {
+		_, port, _ := net.SplitHostPort(b.HTTP[secure])
+		play(t, command, "plain", "wss://localhost:"+port, "ca="+s.path("ca.pem"), "user="+user, "password="+password)
+		if !strings.Contains(b.Log(), "sasl=PLAIN tls=true user="+user+" ws=true") {
+			t.Errorf("the user is not the one of PLAIN:\n%s", b.Log())
+		}
+	})
+	t.Run("plain_wrong", func(t *testing.T) {
+		_, port, _ := net.SplitHostPort(b.HTTP[secure])
+		play(t, command, "plain_wrong", "wss://localhost:"+port, "ca="+s.path("ca.pem"), "user="+user)
 	})
 }

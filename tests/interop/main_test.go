@@ -155,7 +155,8 @@ func (s *secrets) write(name, kind string, der []byte) {
 }
 
 // config is a router with four AMQP listeners: open, TLS with certificates of
-// clients, PLAIN, and one with large frames.
+// clients, PLAIN, and one with large frames; and two for HTTP: open, and TLS with
+// PLAIN.
 func (s *secrets) config() string {
 	return harness.Listeners("", `
 sslProfile {
@@ -185,6 +186,15 @@ listener {
     port: 0
     maxFrameSize: 262144
 }
+listener {
+    host: 127.0.0.1
+    port: 0
+    http: yes
+    sslProfile: server
+    saslMechanisms: PLAIN
+    authenticatePeer: yes
+    saslUsersFile: `+s.path("users")+`
+}
 `)
 }
 
@@ -193,6 +203,9 @@ const (
 	external = 1
 	plain    = 2
 	wide     = 3
+
+	status = 0 // its HTTP listeners
+	secure = 1
 )
 
 // at is the address of a listener by the name in its certificate.

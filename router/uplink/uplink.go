@@ -20,6 +20,11 @@ const (
 	trackingMessage = 64 << 10 // bytes; a key is as long as an address may be
 	heartbeatQueue  = 4 << 10  // bytes; more than a few that wait are of no use
 
+	// heartbeatWaiting is what two heartbeats that wait take of the queue, at
+	// least. With a credit of 2 and one every 2 s that is so after 8 s of silence,
+	// which is also when an interior router gives up a silent edge router.
+	heartbeatWaiting = 2 * 64
+
 	// Messages that come down have been paid for with credit where they entered
 	// the network.
 	downCredit = 1000
@@ -196,9 +201,19 @@ func (u *Uplink) track(m links.ControlMessage) {
 	u.Control.Tracked(u, key, has)
 }
 
-// Heartbeat sends the n-th sign of life. It may be called from any goroutine,
-// once the uplink is ready.
-func (u *Uplink) Heartbeat(n uint32) { u.heartbeat.Send(AppendHeartbeat(nil, n), true, nil) }
+// Heartbeat sends the n-th sign of life. Interior routers give the credit for it
+// back at once; one that lets several wait is gone, or the way there is, and the
+// connection ends so that another uplink takes over.
+func (u *Uplink) Heartbeat(n uint32) {
+	if u.ending() {
+		return
+	}
+	if u.heartbeat.Queued() >= heartbeatWaiting {
+		u.Conn.Close(amqp.Errorf(amqp.CondConnectionForced, "the interior router takes no heartbeats any more"))
+		return
+	}
+	u.heartbeat.Send(AppendHeartbeat(nil, n), true, nil)
+}
 
 // stream attaches a link for messages that are not complete, in a session of its
 // own.

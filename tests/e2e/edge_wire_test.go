@@ -317,6 +317,24 @@ func TestUplink_RefusedLink(t *testing.T) {
 	})
 }
 
+// An interior router that lets heartbeats wait is gone.
+func TestUplink_SilentInterior(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUplinked(t)
+		for i := range uint32(5) { // it takes them, and gives the credit back
+			time.Sleep(2 * time.Second)
+			u.p.Until("a heartbeat", "[1] transfer handle=1")
+			u.p.Write(Frame{Channel: 1, Body: Flow(1, i+1, 2)})
+		}
+		time.Sleep(8 * time.Second)
+		u.p.Until("the last that there is credit for", "[1] transfer handle=1")
+		u.p.Want("", "[1] transfer handle=1")
+		u.p.WantIdle("two more wait")
+		time.Sleep(2 * time.Second)
+		u.p.Until("10 s after the last credit", "close ~amqp:connection:forced")
+	})
+}
+
 // A proxy that the interior router refuses is not asked for all the time.
 func TestUplink_RefusedProxy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -340,3 +340,27 @@ func TestEdge_LinkRouteRequest(t *testing.T) {
 		t.Error("a link was ended")
 	}
 }
+
+// An uplink that falls silent, without an end, is given up by both sides soon, and
+// another takes over.
+func TestEdge_FrozenUplink(t *testing.T) {
+	m := edged(t)
+	in := receiver(t, session(t, m.Addr("F")), "q", raw.ReceiverOptions{Credit: 1000})
+	out := sender(t, session(t, m.Addr("E")), "q", raw.SenderOptions{})
+	must(t, out.WaitCredit(1))
+	m.Proxy("E-A").Freeze()
+	begin := time.Now()
+	if !harness.Eventually(20*time.Second, func() bool {
+		return m.Router("E").Metrics()[`sluice_edge_uplink_active{interior="B"}`] == 1
+	}) {
+		t.Fatal("the other uplink has not taken over")
+	}
+	report(t, "an uplink that is frozen is replaced after %v", ms(time.Since(begin)))
+	must(t, out.Send(raw.Numbered(nil, small, 1), false))
+	must(t, out.WaitSettled(1))
+	must(t, in.WaitMessages(1))
+	if !harness.Eventually(20*time.Second, func() bool { return m.Router("A").Metric("sluice_edge_routers") == 0 }) {
+		t.Error("A has not given up E")
+	}
+	report(t, "its interior router has given it up after %v", ms(time.Since(begin)))
+}

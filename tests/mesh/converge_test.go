@@ -43,6 +43,9 @@ func reachable(t testing.TB, m *harness.Mesh, names ...string) {
 	var conns []*raw.Conn
 	sessions := map[string]*raw.Session{}
 	for _, name := range names {
+		if sessions[name] != nil {
+			continue
+		}
 		c := dial(t, m.Addr(name), raw.Options{})
 		conns = append(conns, c)
 		sessions[name] = c.MustSession()

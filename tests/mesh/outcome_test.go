@@ -62,7 +62,7 @@ func (in *inbox) next(t *testing.T) arrival {
 	select {
 	case a := <-in.came:
 		return a
-	case <-time.After(harness.Patience):
+	case <-time.After(harness.Patience / 3):
 		t.Fatal("nothing comes")
 		return arrival{}
 	}

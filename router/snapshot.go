@@ -50,6 +50,7 @@ func addStats(s *web.Snapshot, st *forward.Stats) {
 	s.DroppedNoDestination += st.DroppedNoDestination.Load()
 	s.DroppedTTL += st.DroppedExpired.Load()
 	s.DroppedSlow += st.DroppedSlow.Load()
+	s.DroppedAstray += st.DroppedAstray.Load()
 	s.Redelivered += st.Redelivered.Load()
 	s.Accepted += st.Accepted.Load()
 	s.Rejected += st.Rejected.Load()

@@ -18,8 +18,9 @@ type Anonymous struct {
 	// complete (see links.Forwarder).
 	Far bool
 	// Enter, if not nil, completes what a link from another router says about a
-	// message, and tells whether it may go on.
-	Enter func(*links.Delivery) bool
+	// message, which goes to all receivers of its address or to one, and tells
+	// whether it may go on.
+	Enter func(d *links.Delivery, all bool) bool
 	// Stats counts what no address counts.
 	Stats *Stats
 }
@@ -35,7 +36,8 @@ func (n *Anonymous) Forward(r *links.Receiver, batch []links.Arrival) {
 		same := batch[:k]
 		batch = batch[k:]
 		if n.Enter != nil {
-			same = slices.DeleteFunc(same, func(m links.Arrival) bool { return !n.enter(r, m.D) })
+			all := a != nil && a.Distribution == Multicast
+			same = slices.DeleteFunc(same, func(m links.Arrival) bool { return !n.enter(r, m.D, all) })
 		}
 		if a != nil {
 			a.Forward(r, same)
@@ -52,12 +54,12 @@ func (n *Anonymous) Forward(r *links.Receiver, batch []links.Arrival) {
 	}
 }
 
-// enter drops a message that goes in circles.
-func (n *Anonymous) enter(r *links.Receiver, d *links.Delivery) bool {
-	if n.Enter(d) {
+// enter drops a message that goes in circles, or has been here before.
+func (n *Anonymous) enter(r *links.Receiver, d *links.Delivery, all bool) bool {
+	if n.Enter(d, all) {
 		return true
 	}
-	n.Stats.DroppedNoDestination.Add(1)
+	n.Stats.DroppedAstray.Add(1)
 	r.Drop(d, messaging.Released)
 	return false
 }

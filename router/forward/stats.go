@@ -10,6 +10,7 @@ import (
 type Stats struct {
 	Ingress, Egress                                   atomic.Uint64
 	DroppedNoDestination, DroppedExpired, DroppedSlow atomic.Uint64
+	DroppedAstray                                     atomic.Uint64 // see Anonymous.Enter
 	Redelivered                                       atomic.Uint64
 	GateClosed                                        atomic.Uint64 // times that the high mark was reached
 
@@ -23,7 +24,7 @@ func (s *Stats) Add(o *Stats) {
 	for _, c := range [...]struct{ to, from *atomic.Uint64 }{
 		{&s.Ingress, &o.Ingress}, {&s.Egress, &o.Egress},
 		{&s.DroppedNoDestination, &o.DroppedNoDestination}, {&s.DroppedExpired, &o.DroppedExpired},
-		{&s.DroppedSlow, &o.DroppedSlow}, {&s.Redelivered, &o.Redelivered}, {&s.GateClosed, &o.GateClosed},
+		{&s.DroppedSlow, &o.DroppedSlow}, {&s.DroppedAstray, &o.DroppedAstray}, {&s.Redelivered, &o.Redelivered}, {&s.GateClosed, &o.GateClosed},
 		{&s.Accepted, &o.Accepted}, {&s.Rejected, &o.Rejected}, {&s.Released, &o.Released},
 		{&s.Modified, &o.Modified}, {&s.Presettled, &o.Presettled}, {&s.TimedOut, &o.TimedOut},
 	} {

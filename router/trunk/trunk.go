@@ -57,6 +57,18 @@ type Network interface {
 type Picture struct {
 	Numbers map[string]uint32 // of routers by name, "0/ID"; this one has 0
 	Radius  int               // hops to the farthest
+	// Before tells by which neighbour comes what enters the network at a router,
+	// and Trunks to which one a trunk leads.
+	Before map[uint32]uint32
+	Trunks map[uint64]uint32
+}
+
+// again tells that a message to all that has entered at origin and comes by
+// trunk has taken another path than the shortest, by which it comes, too.
+func (p *Picture) again(origin uint32, trunk uint64) bool {
+	before, known := p.Before[origin]
+	from, there := p.Trunks[trunk]
+	return known && there && before != from
 }
 
 // A Trunk is the connection to another router. Its fields are set before it
@@ -232,8 +244,10 @@ func (t *Trunk) dataIn(a *frames.Attach) *links.Receiver {
 }
 
 // enter completes what the data plane knows about a message of the other router,
-// and tells whether it may go on: not if it goes in circles.
-func (t *Trunk) enter(d *links.Delivery) bool {
+// and tells whether it may go on: not if it goes in circles. A router of the first
+// implementation passes what is for all on to whoever it has not been through, so
+// that where there is more than one path it comes more than once.
+func (t *Trunk) enter(d *links.Delivery, all bool) bool {
 	p := t.Picture.Load()
 	if hops, here := d.Passed(); here || hops > p.Radius+traceMargin {
 		return false
@@ -247,6 +261,9 @@ func (t *Trunk) enter(d *links.Delivery) bool {
 		n = unknown
 	}
 	d.Origin = n
+	if all && t.Foreign() && p.again(n, t.ID) {
+		return false
+	}
 	return true
 }
 

@@ -123,9 +123,10 @@ func (t *tree) paths() (list []path, radius int) {
 	return list, radius
 }
 
-// validOrigins calls valid for each pair of nodes such that what enters the mesh at origin may pass through self on its
-// way to destination: self lies strictly between the two on the tree of origin. Both are nodes with a path from self.
-func (g *graph) validOrigins(self int32, fromSelf *tree, valid func(origin, destination int32)) {
+// fromOrigins calls valid for each pair of nodes such that what enters the mesh at origin may pass through self on its
+// way to destination: self lies strictly between the two on the tree of origin. Both are nodes with a path from self. It
+// calls before for each origin whose tree has self in it, with the node before self.
+func (g *graph) fromOrigins(self int32, fromSelf *tree, valid, before func(origin, node int32)) {
 	var t tree
 	under := make([]bool, len(g.ids))
 	for _, origin := range fromSelf.order {
@@ -133,9 +134,12 @@ func (g *graph) validOrigins(self int32, fromSelf *tree, valid func(origin, dest
 			continue
 		}
 		t.calculate(g, origin)
+		if v := t.pred[self]; v >= 0 {
+			before(origin, v)
+		}
 		for _, v := range t.order {
-			before := t.pred[v]
-			under[v] = before >= 0 && before != origin && (before == self || under[before])
+			up := t.pred[v]
+			under[v] = up >= 0 && up != origin && (up == self || under[up])
 			if under[v] && fromSelf.cost[v] >= 0 {
 				valid(origin, v)
 			}

@@ -53,7 +53,7 @@ func BenchmarkValidOrigins(b *testing.B) {
 			t.calculate(g, 0)
 			b.ReportAllocs()
 			for b.Loop() {
-				g.validOrigins(0, &t, func(int32, int32) {})
+				g.fromOrigins(0, &t, func(_, _ int32) {}, func(_, _ int32) {})
 			}
 		})
 	}

@@ -181,11 +181,15 @@ func (e *Engine) buildRoutes() *Routes {
 		origins := newNumberSet(len(e.numbers) - 1)
 		origins.add(SelfNumber)
 		routes.Routers = append(routes.Routers, Route{
-			ID: r.id, Number: r.number, Cost: r.cost, Hops: r.hops, NextHop: r.nextHop, Links: links[r.nextHop], ValidOrigins: origins,
+			ID: r.id, Number: r.number, Cost: r.cost, Hops: r.hops, NextHop: r.nextHop, Links: links[r.nextHop], Before: -1, ValidOrigins: origins,
 		})
 	}
-	p.graph.validOrigins(p.self, &p.tree, func(origin, destination int32) {
+	p.graph.fromOrigins(p.self, &p.tree, func(origin, destination int32) {
 		routes.Routers[place[destination]].ValidOrigins.add(numbers[origin])
+	}, func(origin, node int32) {
+		if p.tree.cost[node] >= 0 {
+			routes.Routers[place[origin]].Before = numbers[node]
+		}
 	})
 	return routes
 }

@@ -35,6 +35,7 @@ type Route struct {
 	Hops    int      // links along the path, from 1
 	NextHop string   // neighbour that the path begins with; the router itself if that is one
 	Links   []uint64 // of that neighbour, shared with Neighbors
+	Before  int      // number of the neighbour by which comes what enters the mesh at the router; -1 for none
 
 	// ValidOrigins holds the numbers of the routers whose messages may pass through here on their way to this router.
 	// A multicast message that goes to routers of valid origin only reaches each once, on any graph. SelfNumber is always
@@ -87,6 +88,6 @@ func (r *Routes) equal(o *Routes) bool {
 		}) &&
 		slices.EqualFunc(r.Routers, o.Routers, func(a, b Route) bool {
 			return a.ID == b.ID && a.Number == b.Number && a.Cost == b.Cost && a.Hops == b.Hops && a.NextHop == b.NextHop &&
-				slices.Equal(a.Links, b.Links) && slices.Equal(a.ValidOrigins, b.ValidOrigins)
+				a.Before == b.Before && slices.Equal(a.Links, b.Links) && slices.Equal(a.ValidOrigins, b.ValidOrigins)
 		})
 }

@@ -317,6 +317,9 @@ func (s *sim) disagreement() string {
 			if route.Cost != w.dist[self][v] || route.Hops != len(p)-1 || route.NextHop != ids[p[1]] {
 				return fmt.Sprintf("%s goes to %s by %+v, not by %v", id, other, *route, p)
 			}
+			if back := w.path[v][self]; n.routes.ByNumber(route.Before) != n.routes.Lookup(ids[back[len(back)-2]]) {
+				return fmt.Sprintf("%s: what enters at %s comes by router %d, not by %v", id, other, route.Before, back)
+			}
 			if n.routes.ByNumber(route.Number) != route || !route.ValidOrigins.Has(SelfNumber) {
 				return fmt.Sprintf("%s: numbers of %+v", id, *route)
 			}

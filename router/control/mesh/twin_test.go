@@ -107,7 +107,7 @@ func graphOf(ids []string, cost [][]int64) *graph {
 	return g
 }
 
-// Paths, hops, next hops and valid origins are those of the slow twin on any graph.
+// Paths, hops, next hops, valid origins and the nodes before are those of the slow twin on any graph.
 func TestPathsAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 9).Draw(t, "nodes")
@@ -137,8 +137,16 @@ func TestPathsAgainstTwin(t *testing.T) {
 				t.Fatalf("radius of %s is %d, want %d", ids[self], radius, most)
 			}
 			got := map[[2]int]bool{}
-			g.validOrigins(int32(self), &tr, func(o, d int32) { got[[2]int{int(o), int(d)}] = true })
+			before := slices.Repeat([]int{-1}, n)
+			g.fromOrigins(int32(self), &tr, func(o, d int32) { got[[2]int{int(o), int(d)}] = true }, func(o, v int32) { before[o] = int(v) })
 			for o := range n {
+				want := -1
+				if p := w.path[o][self]; len(p) > 1 && w.dist[self][o] >= 0 {
+					want = p[len(p)-2]
+				}
+				if before[o] != want {
+					t.Fatalf("what enters at %s comes to %s by node %d, want %d", ids[o], ids[self], before[o], want)
+				}
 				for d := range n {
 					want := w.dist[self][o] >= 0 && w.dist[self][d] >= 0 && o != self && d != self && w.passes(o, self, d)
 					if got[[2]int{o, d}] != want {

@@ -108,7 +108,18 @@ func (n *Network) follow(r *mesh.Routes) {
 	for i := range r.Routers {
 		numbers[mesh.NodeView(r.Routers[i].ID)] = uint32(r.Routers[i].Number)
 	}
-	n.picture.Store(&trunk.Picture{Numbers: numbers, Radius: r.Radius})
+	picture := &trunk.Picture{Numbers: numbers, Radius: r.Radius, Before: map[uint32]uint32{}, Trunks: map[uint64]uint32{}}
+	for i := range r.Routers {
+		if o := &r.Routers[i]; o.Before >= 0 {
+			picture.Before[uint32(o.Number)] = uint32(o.Before)
+		}
+	}
+	for i := range r.Neighbors {
+		for _, id := range r.Neighbors[i].Links {
+			picture.Trunks[id] = uint32(r.Neighbors[i].Number)
+		}
+	}
+	n.picture.Store(picture)
 	for i := range r.Neighbors {
 		nb := &r.Neighbors[i]
 		h := n.hops[nb.ID]

@@ -29,6 +29,7 @@ type Snapshot struct {
 
 	Ingress, Egress                                uint64
 	DroppedNoDestination, DroppedTTL, DroppedSlow  uint64
+	DroppedAstray                                  uint64
 	Redelivered, TimedOut                          uint64
 	Accepted, Rejected, Released, Modified, Preset uint64
 
@@ -99,6 +100,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	n(descDropped, s.DroppedNoDestination, "no-destination")
 	n(descDropped, s.DroppedTTL, "ttl")
 	n(descDropped, s.DroppedSlow, "slow-multicast")
+	n(descDropped, s.DroppedAstray, "astray")
 	n(descRetried, s.Redelivered)
 	n(descTimedOut, s.TimedOut)
 	n(descLogLines, s.LogLinesDropped)

@@ -153,6 +153,10 @@ func (d *Driver) readLoop() {
 			d.lose(errEnded)
 		}
 		d.mu.Unlock()
+		// Whoever had news meanwhile did not get the lock, and waits for nobody.
+		var w worklist
+		d.run(&w)
+		w.drain()
 		if ended {
 			if !d.conn.PeerClosed() || d.in.start < d.in.end {
 				d.lingeringClose()

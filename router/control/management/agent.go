@@ -20,6 +20,8 @@ type Agent struct {
 	serve func(net.Conn)
 	log   zerolog.Logger
 
+	maxWaiting int64 // as the constant of that name; tests need less
+
 	// Throttle bounds the log lines about requests that cannot be answered; nil
 	// for no bound.
 	Throttle zerolog.Sampler
@@ -28,7 +30,7 @@ type Agent struct {
 // NewAgent returns an agent for a router, whose end of the agent's connection
 // serve runs.
 func NewAgent(r Router, serve func(net.Conn), log zerolog.Logger) *Agent {
-	return &Agent{desk: NewDesk(r), serve: serve, log: log}
+	return &Agent{desk: NewDesk(r), serve: serve, log: log, maxWaiting: maxWaiting}
 }
 
 // Run serves until ctx is done. A connection to the router that ends is made

@@ -113,8 +113,8 @@ func (o *outlets) send(out *outlet, reply []byte) {
 		o.drop(out, err.Error())
 		return
 	}
-	for o.bytes.Load() > maxWaiting {
-		stale := o.stalest(func(x *outlet) bool { return x.bytes.Load() > 0 })
+	for o.bytes.Load() > o.agent.maxWaiting {
+		stale := o.stalest(func(x *outlet) bool { return x != out && x.bytes.Load() > 0 })
 		if stale == nil {
 			return
 		}

@@ -53,8 +53,10 @@ type Delivery struct {
 	Waiter Waiter
 
 	// Guarded by the lock of the sender's connection.
-	resolved bool // an outcome has been passed on; the rest is discarded
-	listed   bool // in the session's table of unsettled deliveries
+	resolved bool                    // an outcome has been passed on; the rest is discarded
+	listed   bool                    // in the session's table of unsettled deliveries
+	late     bool                    // is to be settled when it has arrived (Limits.SettleLate)
+	outcome  messaging.DeliveryState // then
 
 	// settled is set when the sender has settled or is gone: no outcome is
 	// wanted any more.
@@ -129,6 +131,7 @@ func (d *Delivery) reset() {
 	d.header = messaging.Header{}
 	d.to = d.to[:0]
 	d.whole, d.pre, d.sure, d.resolved, d.listed = false, false, false, false, false
+	d.late, d.outcome = false, messaging.DeliveryState{}
 	d.bound, d.rebound = false, false
 	d.Failures, d.Parked, d.Compact, d.Waits, d.Waiter = 0, 0, false, false, nil
 	d.settled.Store(false)
@@ -218,15 +221,30 @@ func (d *Delivery) Resolved(p *transport.Disposition) bool {
 		r.count(p.State.Kind)
 	}
 	settled := p.Settled || r.mode == amqp.ReceiverSettleFirst
+	if settled && r.current == d && r.limits.SettleLate {
+		d.late, d.outcome, settled = true, p.State.Clone(), false
+	}
 	d.session.Dispose(amqp.RoleReceiver, d.id, settled, p.State)
 	if !settled {
 		return false
 	}
+	d.over()
+	return true
+}
+
+// settleLate settles a delivery that has arrived and has had its outcome before.
+func (d *Delivery) settleLate() {
+	d.session.Unsettle(d.id)
+	d.session.Dispose(amqp.RoleReceiver, d.id, true, d.outcome)
+	d.over()
+}
+
+// over ends a delivery in the table of unsettled ones, which is settled.
+func (d *Delivery) over() {
 	d.settled.Store(true)
 	d.listed = false
-	r.done(1)
+	d.from.done(1)
 	d.Release()
-	return true
 }
 
 // Resolve reports the outcome of the delivery as a whole to its sender. It may

@@ -39,6 +39,10 @@ type Limits struct {
 	ByNeed bool
 	// Private keeps links from being told to other routers.
 	Private bool
+	// SettleLate says that the peer forgets the settlement of a message of which
+	// it has not sent all. It gets the outcome at once, and the settlement behind
+	// the end of the message.
+	SettleLate bool
 	// Sure says that the peer, a router, knows messages whose outcome does not
 	// matter (see Delivery).
 	Sure bool

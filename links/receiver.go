@@ -413,6 +413,9 @@ func (r *Receiver) endDelivery() {
 	r.current = nil
 	r.measure(r.arrived)
 	r.discard = false
+	if d.late && d.listed {
+		d.settleLate()
+	}
 	d.Release()
 }
 

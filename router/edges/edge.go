@@ -58,6 +58,7 @@ func (e *Edge) Start(c *transport.Conn, peer *frames.Open) {
 	e.instance = instance(peer.Properties)
 	e.Limits.StripIn, e.Limits.TrustIn = false, false
 	e.Limits.Annotate = links.AnnotateAll
+	e.Limits.SettleLate = trunk.SettlesLate(peer)
 	e.tracking = &tracking{conn: c}
 	e.Limits.Side = &links.Side{Reach: e.tracking.reach}
 	e.way = links.NewStreams(c, e.Limits, e.stream)

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"sluice/amqp"
-	"sluice/amqp/encoding"
 	"sluice/amqp/frames"
 	"sluice/amqp/transport"
 	"sluice/links"
@@ -104,6 +103,7 @@ func (t *Trunk) Start(c *transport.Conn, peer *frames.Open) error {
 	t.Limits.StripIn, t.Limits.TrustIn = false, true
 	t.Limits.Annotate = links.AnnotateAll
 	t.Limits.Sure = slices.Contains(peer.OfferedCapabilities, CapSure)
+	t.Limits.SettleLate = SettlesLate(peer)
 	t.way = links.NewWay(t.Conn, t.Limits, t.stream)
 	if !t.Connects {
 		return nil
@@ -133,30 +133,6 @@ func (t *Trunk) Start(c *transport.Conn, peer *frames.Open) error {
 	}
 	t.outs = dataLinks
 	return nil
-}
-
-// costOf is the cost that the peer gives the connection, which counts if it is an
-// int; 1 otherwise.
-func costOf(properties []byte) int {
-	if properties == nil {
-		return 1
-	}
-	d := encoding.NewDecoder(properties)
-	n, body, err := d.Map()
-	for i := 0; err == nil && i+1 < n; i += 2 {
-		var key []byte
-		if key, err = body.Symbol(); err != nil {
-			break
-		}
-		if string(key) == "qd.inter-router-cost" {
-			if cost, err := body.Int(); err == nil {
-				return int(cost)
-			}
-			break
-		}
-		err = body.Skip()
-	}
-	return 1
 }
 
 // Foreign tells that the other router is one of another kind.

@@ -104,6 +104,7 @@ func (u *Uplink) Start(c *transport.Conn, peer *frames.Open) {
 	u.Conn = c
 	u.Limits.StripIn, u.Limits.TrustIn = false, true
 	u.Limits.Annotate = links.AnnotateTo
+	u.Limits.SettleLate = trunk.SettlesLate(peer)
 	u.Limits.Side, u.Limits.Private = u.Side, true
 	u.way = links.NewWay(c, u.Limits, u.stream)
 	if !slices.Contains(peer.OfferedCapabilities, trunk.CapStreaming) {

@@ -29,7 +29,7 @@ func captured(t testing.TB, name string, from, to int) (list []capturedFrame) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := 0; at < to; {
+	for at := 0; at < min(to, len(b)); {
 		if bytes.HasPrefix(b[at:], []byte("AMQP")) {
 			at += frames.ProtocolHeaderSize
 			continue

@@ -6,7 +6,9 @@
 //	driver    table ───────────────────┘
 //
 // Goroutines: one for each listener, connector and TLS profile, one for each
-// HTTP listener, one that sweeps (sweep.go), and for each connection its reader
+// HTTP listener, one that sweeps (sweep.go), on interior routers those of the mesh
+// and of what they have for edge routers, on edge routers that of the uplinks, and
+// for each connection its reader
 // and, while its socket is full, its writer. Run waits for all of them.
 //
 // Lock order: a connection (driver.Driver), then a shard of the table or an

@@ -33,7 +33,8 @@ func (m *manager) Connection(id uint64) (v management.Connection, ok bool) {
 		v.TLSProto, v.TLSCipher = protocolName(s.Version), tls.CipherSuiteName(s.CipherSuite)
 	}
 	c.driver.Do(func(tc *transport.Conn) {
-		v.Opened, v.Closing, v.Links = tc.Opened() || tc.Closing(), tc.Closing(), tc.LinkCount()
+		v.Closing = tc.Closing() || tc.Ended()
+		v.Opened, v.Links = tc.Opened() || v.Closing, tc.LinkCount()
 		v.FramesIn, v.FramesOut, v.Blocked = tc.FramesIn, tc.FramesOut, tc.Blocked.Load()
 		v.User, v.SASL, v.Container = c.handler.User, c.handler.Mechanism, tc.Remote().ContainerID
 		v.Properties = openProperties(tc.Remote().Properties)

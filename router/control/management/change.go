@@ -75,14 +75,17 @@ func (d *Desk) update(q *request, k *kind, identity string, row []any) (*reply, 
 	if row, ok := k.row(identity, row); ok {
 		return value(statusOK, k.members(row))
 	}
-	return value(statusOK, k.members(k.gone(identity)))
+	return value(statusOK, k.members(k.gone(identity, a["adminStatus"])))
 }
 
 // gone is the row of an entity that was there when it was updated, and is not
 // any more: all that is known of it.
-func (k *kind) gone(identity string) []any {
+func (k *kind) gone(identity string, adminStatus any) []any {
 	row := make([]any, len(k.columns))
-	for name, v := range map[string]any{"identity": identity, "type": k.full(), "adminStatus": "deleted", "operStatus": "closing"} {
+	for name, v := range map[string]any{
+		"identity": identity, "type": k.full(), "adminStatus": adminStatus,
+		"operStatus": map[any]any{"deleted": "closing", "disabled": "down"}[adminStatus],
+	} {
 		if i := k.column(name); i >= 0 {
 			row[i] = v
 		}

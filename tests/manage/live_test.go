@@ -1,0 +1,140 @@
+package manage
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	goamqp "github.com/Azure/go-amqp"
+
+	"sluice/tests/harness"
+	"sluice/tests/raw"
+)
+
+// After a run of known size, what is shown is what was done.
+func TestCountsAgree(t *testing.T) {
+	b := harness.Start(t, harness.Loopback)
+	a := dial(t, b.URL(), "$management")
+	c, err := raw.Dial(b.Addr(), raw.Options{})
+	must(t, err)
+	defer c.Abort()
+	s := c.MustSession()
+	in, err := s.Receiver("q", raw.ReceiverOptions{Credit: 1000})
+	must(t, err)
+	out, err := s.Sender("q", raw.SenderOptions{})
+	must(t, err)
+	const n = 3000
+	for i := range n {
+		must(t, out.Send(raw.Numbered(nil, 100, uint64(i)), i%3 == 0))
+	}
+	must(t, in.WaitMessages(n))
+	must(t, out.WaitSettled(2*n/3))
+	for dir, want := range map[string][3]uint64{"in": {n, n / 3, 2 * n / 3}, "out": {n, n / 3, 2 * n / 3}} {
+		found := false
+		for _, l := range a.find("router.link", "owningAddr", "M0q") {
+			if l["linkDir"] != dir {
+				continue
+			}
+			found = true
+			if got := [3]uint64{l["deliveryCount"].(uint64), l["presettledCount"].(uint64), l["acceptedCount"].(uint64)}; got != want {
+				t.Errorf("%s: got %v, want %v", dir, got, want)
+			}
+			if l["unsettledCount"] != uint64(0) || l["undeliveredCount"] != uint64(0) || l["outgoingBytes"] != int64(0) || l["waitsFor"] != nil || l["transferredBytes"].(uint64) < n*100 {
+				t.Errorf("%s: %v", dir, l)
+			}
+		}
+		if !found {
+			t.Errorf("there is no link %s", dir)
+		}
+	}
+	addr := a.find("router.address", "name", "M0q")[0]
+	if addr["deliveriesIngress"] != uint64(n) || addr["deliveriesEgress"] != uint64(n) || addr["senderCount"] != uint32(1) || addr["gate"] != "open" {
+		t.Errorf("got %v", addr)
+	}
+	r := a.query("router")[0]
+	if r["presettledDeliveries"].(uint64) < n/3 || r["acceptedDeliveries"].(uint64) < 2*n/3 || r["connectionCount"] != uint64(2) || r["linkCount"] != uint64(4) {
+		t.Errorf("got %v", r)
+	}
+	if r["memoryUsage"].(uint64) == 0 || r["id"] != "test" || r["mode"] != "standalone" {
+		t.Errorf("got %v", r)
+	}
+}
+
+// A link that is stuck says what it waits for, for whom, and for how long.
+func TestStuck(t *testing.T) {
+	b := harness.Start(t, harness.Loopback)
+	a := dial(t, b.URL(), "$management")
+	conn, err := goamqp.Dial(context.Background(), b.URL(), &goamqp.ConnOptions{ContainerID: "sleepy"})
+	must(t, err)
+	defer conn.Close()
+	s, err := conn.NewSession(context.Background(), nil)
+	must(t, err)
+	_, err = s.NewReceiver(context.Background(), "stuck", &goamqp.ReceiverOptions{Credit: 10}) // and never settles
+	must(t, err)
+	c, err := raw.Dial(b.Addr(), raw.Options{})
+	must(t, err)
+	defer c.Abort()
+	rs := c.MustSession()
+	out, err := rs.Sender("stuck", raw.SenderOptions{})
+	must(t, err)
+	_, err = rs.Sender("nobody", raw.SenderOptions{})
+	must(t, err)
+	for i := range 15 { // ten are with the receiver, and five wait for its credit
+		must(t, out.Send(raw.Numbered(nil, 100, uint64(i)), false))
+	}
+	want := map[string][2]any{"M0stuck out": {"credit", "sleepy"}, "M0nobody in": {"receiver", nil}}
+	wait(t, "the links say what they wait for", func() bool {
+		got := map[string][2]any{}
+		for _, l := range a.query("router.link") {
+			got[fmt.Sprint(l["owningAddr"], " ", l["linkDir"])] = [2]any{l["waitsFor"], l["waitsForPeer"]}
+		}
+		for k, v := range want {
+			if got[k] != v {
+				return false
+			}
+		}
+		return true
+	})
+	if testing.Short() {
+		return
+	}
+	wait(t, "deliveries are stuck", func() bool {
+		for _, l := range a.find("router.link", "owningAddr", "M0stuck") {
+			if l["linkDir"] == "out" && l["deliveriesStuck"] == uint64(10) {
+				if l["oldestUnsettledSeconds"].(uint32) < 10 || l["zeroCreditSeconds"].(uint32) < 5 || l["waitsSeconds"].(uint32) < 5 {
+					t.Errorf("got %v", l)
+				}
+				return true
+			}
+		}
+		time.Sleep(time.Second)
+		return false
+	})
+	if r := a.query("router")[0]; r["deliveriesStuck"] != uint64(10) || r["linksBlocked"].(uint32) == 0 {
+		t.Errorf("got %v", r)
+	}
+}
+
+// Nobody can be the agent of a router but itself.
+func TestManagementNode(t *testing.T) {
+	b := harness.Start(t, harness.Loopback+"address {\nprefix: $management\ndistribution: multicast\n}\n")
+	conn, err := goamqp.Dial(context.Background(), b.URL(), nil)
+	must(t, err)
+	defer conn.Close()
+	s, err := conn.NewSession(context.Background(), nil)
+	must(t, err)
+	for _, address := range []string{"$management", "_local/$management", "_topo/0/test/$management"} {
+		if _, err := s.NewReceiver(context.Background(), address, nil); err == nil {
+			t.Errorf("%s: the link was taken", address)
+		}
+	}
+	a := dial(t, b.URL(), "$management")
+	a.must("operation=READ, name=self", nil)
+	if l := a.query("router.link"); len(l) != 2 {
+		t.Errorf("links of the agent are shown: %v", l)
+	}
+	if m := a.find("router.address", "name", "M0$management")[0]; m["inProcess"] != uint32(1) || m["subscriberCount"] != uint32(0) || m["distribution"] != "closest" {
+		t.Errorf("got %v", m)
+	}
+}

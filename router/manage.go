@@ -105,25 +105,26 @@ func (m *manager) relieve() {
 func (m *manager) watch(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if t := m.describeTopology(); t != m.topology {
-		m.topology, m.changed = t, now
-	}
+	m.topologyLocked(now)
 	if now.Sub(m.looked) >= watchInterval {
 		m.lookLocked(now)
 	}
 }
 
-// describeTopology says what the mesh is like, to tell whether it has changed.
-func (m *manager) describeTopology() string {
+// topologyLocked notes when the mesh changes, and returns when it last did.
+func (m *manager) topologyLocked(now time.Time) time.Time {
 	n := m.r.Network()
 	if n == nil {
-		return ""
+		return time.Time{}
 	}
 	var b strings.Builder
 	for i := range n.Routers {
 		b.WriteString(n.Routers[i].ID + " " + n.Routers[i].NextHop + " " + strconv.FormatInt(n.Routers[i].Cost, 10) + "\n")
 	}
-	return b.String()
+	if t := b.String(); t != m.topology {
+		m.topology, m.changed = t, now
+	}
+	return m.changed
 }
 
 // Nodes are the routers of the mesh, this one first.
@@ -133,7 +134,7 @@ func (m *manager) Nodes() []management.Node {
 		return nil
 	}
 	m.mu.Lock()
-	changed := m.changed
+	changed := m.topologyLocked(time.Now())
 	m.mu.Unlock()
 	self := management.Node{ID: n.Self, Self: true, Instance: m.r.started.UnixMilli(), Neighbors: []string{}, Link: -1, Changed: changed}
 	for i := range n.Neighbors {

@@ -28,6 +28,7 @@ type httpListener struct {
 	queue   *web.Queue          // from the listener to the server
 	log     zerolog.Logger
 	sockets sync.WaitGroup // WebSockets that are served
+	stop    func()         // once it runs
 }
 
 func (r *Router) listenHTTP(cfg config.Listener) (*httpListener, error) {
@@ -63,12 +64,13 @@ func (h *httpListener) run(ctx context.Context) {
 	o := web.Options{
 		Name:       h.router.cfg.Router.ID,
 		Healthz:    h.cfg.Healthz,
-		Metrics:    h.cfg.Metrics,
 		Ready:      h.router.readiness,
-		Snapshot:   h.router.snapshot,
 		Root:       h.cfg.HTTPRootDir,
 		RequireTLS: h.cfg.RequireSSL || h.cfg.RequireEncrypted,
 		Auth:       h.auth(),
+	}
+	if h.cfg.Metrics {
+		o.Metrics = h.router.metrics
 	}
 	if h.cfg.WebSockets {
 		o.AMQP = func(w http.ResponseWriter, r *http.Request) { h.webSocket(ctx, w, r) }

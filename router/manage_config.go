@@ -64,10 +64,14 @@ func (m *manager) CreateListener(cfg config.Listener) error {
 		if err != nil {
 			return plainly(err)
 		}
-		if _, ok := r.running.start(serving, h.run); !ok {
+		stop, ok := r.running.start(serving, h.run)
+		if !ok {
 			h.close()
 			return errNotRunning
 		}
+		r.mu.Lock()
+		h.stop = stop
+		r.mu.Unlock()
 		return nil
 	}
 	l, err := r.listenAMQP(cfg)
@@ -89,13 +93,27 @@ func plainly(err error) error {
 	return errors.New(text)
 }
 
-// DeleteListener stops listening. Connections that were accepted stay.
+// DeleteListener stops listening. AMQP connections that were accepted stay; those
+// over WebSockets end with their listener.
 func (m *manager) DeleteListener(cfg config.Listener) error {
 	r := m.r
+	same := func(l *config.Listener) bool {
+		return l.HTTP == cfg.HTTP && l.Name == cfg.Name && l.Host == cfg.Host && l.Port == cfg.Port
+	}
 	r.mu.Lock()
-	i := slices.IndexFunc(r.listeners, func(l *listener) bool {
-		return l.cfg.Name == cfg.Name && l.cfg.Host == cfg.Host && l.cfg.Port == cfg.Port
-	})
+	if i := slices.IndexFunc(r.http, func(h *httpListener) bool { return same(&h.cfg) }); i >= 0 {
+		h := r.http[i]
+		r.http = slices.Delete(r.http, i, i+1)
+		stop := h.stop
+		r.mu.Unlock()
+		h.close()
+		if stop != nil {
+			stop()
+		}
+		logging.Notice(&h.log).Msgf("Listening for HTTP on %s has ended: the listener was deleted", h.Addr())
+		return nil
+	}
+	i := slices.IndexFunc(r.listeners, func(l *listener) bool { return same(&l.cfg) })
 	if i < 0 {
 		r.mu.Unlock()
 		return management.ErrNotFound

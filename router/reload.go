@@ -9,13 +9,19 @@ import (
 	"sluice/router/control/config"
 )
 
-// Reload puts into force what of a new configuration can change while the
-// router runs: how addresses that come into use later are treated, the memory
-// limit, and the content of certificates and users files. It returns what has
-// changed by that, and what needs a restart. The log settings are not its
-// business.
-func (r *Router) Reload(c *config.Config) (applied, restart []string) {
-	if s := addressChanges(config.Changes(r.reloaded, c)); s != "" {
+// Reload puts a new configuration into force, as far as that can be done while
+// the router runs: sslProfiles, listeners and connectors that have come, gone or
+// changed, how addresses that come into use later are treated, the memory limit,
+// and the content of certificates and users files. It returns what has changed by
+// that, and what needs a restart. If a step fails, those before it are undone,
+// and with an error nothing has changed. What management has made or removed
+// meanwhile is left as it is. The log settings are not the business of Reload.
+func (r *Router) Reload(c *config.Config) (applied, restart []string, err error) {
+	changes := config.Changes(r.reloaded, c)
+	if applied, err = r.apply(r.plan(r.reloaded, c, changes)); err != nil {
+		return nil, nil, err
+	}
+	if s := addressChanges(changes); s != "" {
 		applied = append(applied, s)
 	}
 	if was, is := r.reloaded.Router.DefaultDistribution, c.Router.DefaultDistribution; was != is {
@@ -48,20 +54,11 @@ func (r *Router) Reload(c *config.Config) (applied, restart []string) {
 		}
 	}
 	for _, change := range config.Changes(r.cfg, c) {
-		switch change.Section {
-		case "address", "log":
-			continue
-		case "router":
-			change.Attributes = slices.DeleteFunc(change.Attributes, func(name string) bool {
-				return name == "defaultDistribution" || name == "memoryLimit"
-			})
-			if len(change.Attributes) == 0 {
-				continue
-			}
+		if rest, any := change.Restart(); any {
+			restart = append(restart, rest.String())
 		}
-		restart = append(restart, change.String())
 	}
-	return applied, restart
+	return applied, restart, nil
 }
 
 // addressChanges sums up the changes of addresses.

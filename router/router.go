@@ -25,6 +25,7 @@ import (
 	"sluice/router/control/logging"
 	"sluice/router/control/network"
 	"sluice/router/control/tlsprofile"
+	"sluice/router/control/web"
 	"sluice/router/edges"
 	"sluice/router/forward"
 	"sluice/router/listen"
@@ -72,8 +73,12 @@ type Router struct {
 
 	mu     sync.Mutex // guards conns, and what is said above; a leaf lock
 	conns  map[uint64]*connection
+	past   past // of connections that have ended; likewise
 	nextID uint64
 	total  atomic.Uint64 // connections ever accepted or made
+
+	metrics *web.Metrics
+	stuck   stuck
 
 	ready atomic.Bool
 }
@@ -119,6 +124,7 @@ func New(o Options) (*Router, error) {
 	}
 	r.joinEdge()
 	r.manage()
+	r.metrics = web.NewMetrics(o.Config.Router.MetricsSeries, r.measure)
 	if err := r.prepare(); err != nil {
 		r.closeListeners()
 		return nil, err
@@ -329,7 +335,7 @@ func (r *Router) Run(ctx context.Context) error {
 		c.stop, _ = r.running.start(accepting, func(ctx context.Context) { c.Run(ctx) })
 	}
 	for _, h := range r.http {
-		r.running.start(serving, h.run)
+		h.stop, _ = r.running.start(serving, h.run)
 	}
 	for _, p := range r.profiles {
 		p.stop, _ = r.running.start(serving, func(ctx context.Context) { p.Watch(ctx) })
@@ -345,9 +351,12 @@ func (r *Router) Run(ctx context.Context) error {
 		wg.Go(func() { r.services.Run(serving) })
 	}
 	wg.Go(func() { r.manager.agent.Run(serving) })
+	r.mu.Lock()
+	listeners := len(r.listeners) + len(r.http)
+	r.mu.Unlock()
 	r.ready.Store(true)
 	logging.Notice(&r.log).Str("id", r.cfg.Router.ID).Str("mode", string(r.cfg.Router.Mode)).
-		Str("version", r.version).Int("listeners", len(r.listeners)+len(r.http)).Msg("router ready")
+		Str("version", r.version).Int("listeners", listeners).Msg("router ready")
 	<-ctx.Done()
 	r.ready.Store(false)
 	r.shutdown(stopAccepting)

@@ -2,8 +2,10 @@ package router
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,6 +33,9 @@ func start(t *testing.T, text string) *Router {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
+	for !r.Ready() {
+		runtime.Gosched()
+	}
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
@@ -55,18 +60,49 @@ func TestReloadSaysWhatItDoes(t *testing.T) {
 		{base, "", ""},
 		{listener + "}\naddress {\nprefix: a\nredeliver: yes\n}\naddress {\nprefix: c\n}\naddress {\nprefix: d\n}\n", "addresses: 2 added, 1 changed, 1 removed", ""},
 		{base + "router {\ndefaultDistribution: closest\nmemoryLimit: 1Gi\nmetadata: x\n}\n", "addresses: 1 added, 1 changed, 2 removed; defaultDistribution is closest; memoryLimit", "router: metadata"},
-		{strings.ReplaceAll(base, "port: 0", "port: 0\nlinkCapacity: 3\nmaxFrameSize: 512"), "defaultDistribution is balanced; memoryLimit", "listener l: maxFrameSize, linkCapacity"},
-		{base + "listener {\nhost: ::1\n}\n", "", "listener [::1]:5672: added"},
-		{strings.ReplaceAll(base, "name: l\n", "name: m\n"), "", "listener l: removed; listener m: added"},
+		{strings.ReplaceAll(base, "port: 0", "port: 0\nlinkCapacity: 3\nmaxFrameSize: 512"), "listener l ends; listener l begins; defaultDistribution is balanced; memoryLimit", ""},
+		{base + "listener {\nname: n\nhost: 127.0.0.1\nport: 0\n}\nlistener {\nname: h\nhost: 127.0.0.1\nport: 0\nhttp: yes\n}\n", "listener l ends; listener l begins; listener n begins; listener h begins", ""},
+		{strings.ReplaceAll(base, "name: l\n", "name: m\n"), "listener l ends; listener n ends; listener h ends; listener m begins", ""},
+		{base, "listener m ends; listener l begins", ""},
 	} {
-		applied, restart := r.Reload(load(t, test.text))
+		applied, restart, err := r.Reload(load(t, test.text))
+		if err != nil {
+			t.Fatal(err)
+		}
 		if strings.Join(applied, "; ") != test.applied || strings.Join(restart, "; ") != test.restart {
 			t.Errorf("%s\napplied %q, restart %q", test.text, applied, restart)
 		}
 	}
 	write("a:{plain}c\n")
-	if applied, restart := r.Reload(load(t, base)); strings.Join(applied, "") != "users of "+users || restart != nil {
+	if applied, restart, err := r.Reload(load(t, base)); strings.Join(applied, "") != "users of "+users || restart != nil || err != nil {
 		t.Errorf("applied %q, restart %q", applied, restart)
+	}
+}
+
+// A step that fails undoes those before it, and the old configuration stays in
+// force.
+func TestReloadRollsBack(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, port, _ := net.SplitHostPort(taken.Addr().String())
+	base := "listener {\nname: l\nhost: 127.0.0.1\nport: 0\n}\n"
+	r := start(t, base)
+	_, _, err = r.Reload(load(t, "listener {\nname: m\nhost: 127.0.0.1\nport: 0\n}\nlistener {\nname: n\nhost: 127.0.0.1\nport: "+port+"\n}\naddress {\nprefix: a\n}\n"))
+	if err == nil || !strings.Contains(err.Error(), "listener n begins: cannot listen on 127.0.0.1:"+port+": bind: address already in use") {
+		t.Errorf("%v", err)
+	}
+	var names []string
+	for _, l := range (&manager{r: r}).Listeners() {
+		names = append(names, l.Name)
+	}
+	if len(names) != 1 || names[0] != "l" {
+		t.Errorf("listeners %v", names)
+	}
+	if applied, restart, err := r.Reload(load(t, base)); applied != nil || restart != nil || err != nil {
+		t.Errorf("the old configuration is not in force: %v %v %v", applied, restart, err)
 	}
 }
 

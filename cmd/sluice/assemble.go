@@ -14,7 +14,7 @@ type process interface {
 	Run(ctx context.Context) error
 	// Reload puts a new configuration in force and says what has changed by
 	// that, and what needs a restart.
-	Reload(*config.Config) (applied, restart []string)
+	Reload(*config.Config) (applied, restart []string, err error)
 }
 
 // assemble makes a router. Tests of signals replace it.

@@ -123,9 +123,9 @@ func (f *fakeRouter) Run(ctx context.Context) error {
 	return <-f.end
 }
 
-func (f *fakeRouter) Reload(c *config.Config) (applied, restart []string) {
+func (f *fakeRouter) Reload(c *config.Config) (applied, restart []string, err error) {
 	f.reloads <- c
-	return []string{"the taste"}, []string{"the colour"}
+	return []string{"the taste"}, []string{"the colour"}, nil
 }
 
 // syncBuffer is a buffer that may be read while it is written.

@@ -125,10 +125,14 @@ func reload(files []string, old *config.Config, overrides config.Overrides, rout
 	}
 	warnAbout(&log, cfg)
 	limitMemory(&log, cfg)
+	applied, restart, err := router.Reload(cfg)
+	if err != nil {
+		log.Error().Err(err).Msg("configuration not reloaded: the old one is in force again")
+		return old
+	}
 	if err := logs.Apply(cfg.LogSettings()); err != nil {
 		log.Error().Err(err).Msg("log settings not reloaded")
 	}
-	applied, restart := router.Reload(cfg)
 	for _, c := range config.Changes(old, cfg) {
 		if c.Section == "log" {
 			applied = append(applied, c.String())

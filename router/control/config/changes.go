@@ -28,13 +28,32 @@ func (c Change) String() string {
 	return name + ": removed"
 }
 
+// Restart is what of the change has no effect on a router that runs.
+func (c Change) Restart() (rest Change, any bool) {
+	if c.Section != "router" {
+		return Change{}, false
+	}
+	rest = c
+	rest.Attributes = slices.DeleteFunc(slices.Clone(c.Attributes), func(name string) bool { return changesLive[name] })
+	return rest, len(rest.Attributes) > 0
+}
+
+// changesLive are attributes of a router that can change while it runs.
+var changesLive = map[string]bool{"defaultDistribution": true, "memoryLimit": true}
+
+// Key identifies a listener in changes: its name, or else its address.
+func (l *Listener) Key() string { return nameOr(l.Name, l.Address()) }
+
+// Key identifies a connector in changes: its name, or else its address.
+func (c *Connector) Key() string { return nameOr(c.Name, c.Address()) }
+
 // Changes compares two configurations.
 func Changes(old, now *Config) []Change {
 	var changes []Change
 	changes = compare(changes, "router", []Router{old.Router}, []Router{now.Router}, func(*Router) string { return "" })
 	changes = compare(changes, "sslProfile", old.SSLProfiles, now.SSLProfiles, func(p *SSLProfile) string { return p.Name })
-	changes = compare(changes, "listener", old.Listeners, now.Listeners, func(l *Listener) string { return nameOr(l.Name, l.Address()) })
-	changes = compare(changes, "connector", old.Connectors, now.Connectors, func(c *Connector) string { return nameOr(c.Name, c.Address()) })
+	changes = compare(changes, "listener", old.Listeners, now.Listeners, (*Listener).Key)
+	changes = compare(changes, "connector", old.Connectors, now.Connectors, (*Connector).Key)
 	changes = compare(changes, "address", old.Addresses, now.Addresses, func(a *Address) string { return a.Match.String() })
 	return compare(changes, "log", old.Logs, now.Logs, func(l *Log) string { return l.Module.String() })
 }

@@ -19,14 +19,16 @@ func Count(n int64) string {
 	return sign + s
 }
 
-// Bytes returns a size: 512 B, 1.5 MiB.
+// Bytes returns a size: 512 B, 1.5 MiB, 341 GiB.
 func Bytes(n float64) string {
 	for _, unit := range []string{"B", "KiB", "MiB", "GiB"} {
 		switch {
 		case n < 1000 && unit == "B":
 			return fmt.Sprintf("%.0f B", n)
-		case n < 1000:
+		case n < 99.95:
 			return fmt.Sprintf("%.1f %s", n, unit)
+		case n < 1000:
+			return fmt.Sprintf("%.0f %s", n, unit)
 		}
 		n /= 1024
 	}

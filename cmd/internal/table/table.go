@@ -32,6 +32,7 @@ type Writer struct {
 	rows   [][]string // the first ones, until the widths are known
 	widths []int      // nil: not known yet; -1: the column is hidden
 	hidden []string
+	b      strings.Builder // the line that is made
 }
 
 // New returns a table on w for a terminal with a width in characters; 0 means
@@ -161,12 +162,18 @@ func (t *Writer) head() {
 		titles[i] = c.Title
 	}
 	t.line(titles)
-	t.w.WriteString(strings.Repeat("=", max(t.total(), 0)))
+	rule := max(t.total(), 0)
+	if t.width > 0 {
+		rule = min(rule, t.width)
+	}
+	t.w.WriteString(strings.Repeat("=", rule))
 	t.w.WriteByte('\n')
 }
 
-// line prints a row. Nothing follows the last character.
+// line prints a row. Nothing follows the last character. Where even the columns
+// that must stay have no room, the line is cut.
 func (t *Writer) line(cells []string) {
+	t.b.Reset()
 	pending := 0
 	for i, c := range t.columns {
 		width := t.widths[i]
@@ -183,11 +190,16 @@ func (t *Writer) line(cells []string) {
 			pad = 0
 		}
 		if text != "" {
-			t.w.WriteString(strings.Repeat(" ", pending))
-			t.w.WriteString(text)
+			t.b.WriteString(strings.Repeat(" ", pending))
+			t.b.WriteString(text)
 			pending = 0
 		}
 		pending += pad + len(gap)
 	}
+	line := t.b.String()
+	if t.width > 0 {
+		line = Fit(line, t.width)
+	}
+	t.w.WriteString(line)
 	t.w.WriteByte('\n')
 }

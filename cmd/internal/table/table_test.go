@@ -53,11 +53,11 @@ id  addr                 deliv
 1   orders.europe.…  1,234,567
 22                           1
 `},
-		{5, "peer rej acc", `
-id  addr          deliv
-=======================
-1   orders.…  1,234,567
-22                    1
+		{20, "peer rej acc", `
+id  addr          d…
+====================
+1   orders.…  1,234…
+22                 …
 `},
 	} {
 		got, table := links(test.width)
@@ -67,9 +67,9 @@ id  addr          deliv
 	}
 }
 
-// Whatever the width, no line is longer, unless what must stay needs more.
+// Whatever the width, no line is longer.
 func TestNoLineIsTooLong(t *testing.T) {
-	for width := 24; width < 100; width++ {
+	for width := 1; width < 100; width++ {
 		got, table := links(width)
 		for line := range strings.Lines(got) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
@@ -130,7 +130,7 @@ func TestNumbers(t *testing.T) {
 	for want, got := range map[string]string{
 		"0": Count(0), "999": Count(999), "1,000": Count(1000), "-1,234,567": Count(-1234567),
 		"-9,223,372,036,854,775,808": Count(math.MinInt64),
-		"999 B":                      Bytes(999), "1.0 KiB": Bytes(1024), "1.5 MiB": Bytes(1.5 * 1024 * 1024), "2.0 TiB": Bytes(2 << 40),
+		"999 B":                      Bytes(999), "1.0 KiB": Bytes(1024), "1.5 MiB": Bytes(1.5 * 1024 * 1024), "2.0 TiB": Bytes(2 << 40), "341 GiB": Bytes(341.3 * (1 << 30)), "99.9 KiB": Bytes(99.9 * 1024), "100 KiB": Bytes(99.99 * 1024),
 		"0.25": Rate(.25), "12.3": Rate(12.34), "4,567": Rate(4567),
 		"7s": Age(7 * time.Second), "4m05s": Age(245 * time.Second), "3h04m": Age(3*time.Hour + 4*time.Minute), "12d06h": Age(294 * time.Hour),
 	} {

@@ -21,11 +21,13 @@ func flagsFirst(app *cli.App, args []string) []string {
 	if command == nil {
 		return args
 	}
-	takesValue := map[string]bool{}
+	takesValue, mayTake := map[string]bool{}, map[string]bool{}
 	for _, f := range command.Flags {
 		_, isBool := f.(*cli.BoolFlag)
+		_, isOptional := f.(*cli.GenericFlag)
 		for _, name := range f.Names() {
-			takesValue[name] = !isBool
+			takesValue[name] = !isBool && !isOptional
+			mayTake[name] = isOptional
 		}
 	}
 	var flags, rest []string
@@ -42,6 +44,11 @@ func flagsFirst(app *cli.App, args []string) []string {
 		}
 		flags = append(flags, arg)
 		switch short := name[:1]; {
+		case mayTake[name]:
+			if i+1 < len(args) && startsWithDigit(args[i+1]) {
+				i++
+				flags[len(flags)-1] += "=" + args[i]
+			}
 		case takesValue[name] && i+1 < len(args):
 			i++
 			flags = append(flags, args[i])
@@ -64,3 +71,7 @@ func known(flags map[string]bool, name string) bool {
 	_, is := flags[name]
 	return is
 }
+
+// startsWithDigit tells whether an argument is the value of the flag before it,
+// which may have one.
+func startsWithDigit(arg string) bool { return arg != "" && '0' <= arg[0] && arg[0] <= '9' }

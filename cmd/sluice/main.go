@@ -44,7 +44,8 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		ExitErrHandler:  func(*cli.Context, error) {}, // main does it
 		OnUsageError:    usageError,
 		Commands: []*cli.Command{
-			runCommand(), checkCommand(), sendCommand(), receiveCommand(), benchCommand(), versionCommand(),
+			runCommand(), checkCommand(), sendCommand(), receiveCommand(), benchCommand(),
+			statCommand(), manageCommand(), versionCommand(),
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
@@ -114,6 +115,8 @@ func valueWords(c *cli.Context, name string) string {
 			return "an integer"
 		case *cli.Float64Flag:
 			return "a number"
+		case *cli.GenericFlag:
+			return "seconds, or a duration such as 500ms"
 		case *cli.BoolFlag:
 			return "no value, or true or false after ="
 		}

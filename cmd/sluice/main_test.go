@@ -38,6 +38,10 @@ func TestFlagsFirst(t *testing.T) {
 		"run -cx.conf":                "run -c x.conf",
 		"send q -q hi":                "send -q -- q hi",
 		"send q --to":                 "send --to",
+		"stat links --watch":          "stat --watch -- links",
+		"stat --watch 5 links":        "stat --watch=5 -- links",
+		"stat --watch links":          "stat --watch -- links",
+		"stat -l --watch=1s q":        "stat -l --watch=1s -- q",
 		"help":                        "--help",
 		"help send":                   "send --help",
 	} {

@@ -53,7 +53,7 @@ func (t *target) explain(err error) error {
 	case errors.As(err, &conn) && conn.RemoteErr != nil:
 		return fmt.Errorf("%s: the peer refused: %s", what, Describe(conn.RemoteErr))
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("%s: no answer in time; --timeout allows more", what)
+		return fmt.Errorf("%s: no answer in time; --connect-timeout allows more", what)
 	case strings.Contains(err.Error(), "SASL") && strings.Contains(err.Error(), "code"):
 		return fmt.Errorf("%s: authentication failed; check the user and password (%s)", what, t.sasl)
 	case strings.Contains(err.Error(), "no supported auth mechanism"):

@@ -3,6 +3,7 @@ package buffers
 import (
 	"fmt"
 	"math/bits"
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -23,6 +24,7 @@ const (
 var (
 	pools [classes]sync.Pool
 	inUse atomic.Int64
+	made  atomic.Int64 // bytes of all Chunks that the collector has not taken
 	held  atomic.Int64
 )
 
@@ -39,7 +41,7 @@ type Chunk struct {
 func GetChunk(size int) *Chunk {
 	class := classOf(size)
 	if class >= classes {
-		c := &Chunk{class: classes, b: make([]byte, size)}
+		c := newChunk(classes, size)
 		c.refs.Store(1)
 		inUse.Add(int64(size))
 		held.Add(1)
@@ -47,11 +49,18 @@ func GetChunk(size int) *Chunk {
 	}
 	c, _ := pools[class].Get().(*Chunk)
 	if c == nil {
-		c = &Chunk{class: uint8(class), b: make([]byte, MinChunk<<class)}
+		c = newChunk(uint8(class), MinChunk<<class)
 	}
 	c.refs.Store(1)
 	inUse.Add(int64(len(c.b)))
 	held.Add(1)
+	return c
+}
+
+func newChunk(class uint8, size int) *Chunk {
+	c := &Chunk{class: class, b: make([]byte, size)}
+	made.Add(int64(size))
+	runtime.AddCleanup(c, func(n int64) { made.Add(-n) }, int64(size))
 	return c
 }
 
@@ -95,6 +104,10 @@ func (c *Chunk) Slice(from, to int) Slice {
 
 // InUse is the number of bytes in Chunks that are referenced by somebody.
 func InUse() int64 { return inUse.Load() }
+
+// Pooled is the number of bytes in Chunks that nobody refers to: they are used
+// again, unless the collector takes them first.
+func Pooled() int64 { return max(made.Load()-inUse.Load(), 0) }
 
 // Outstanding is the number of Chunks that are referenced by somebody.
 func Outstanding() int64 { return held.Load() }

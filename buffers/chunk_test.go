@@ -2,9 +2,11 @@ package buffers
 
 import (
 	"bytes"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -412,5 +414,33 @@ func TestContentReset(t *testing.T) {
 		}
 		c.Detach(&cur, false)
 		c.Reset()
+	}
+}
+
+// What nobody refers to is counted until the collector has taken it.
+func TestPooledBytes(t *testing.T) {
+	collect := func() {
+		for range 5 { // a pool keeps what it has for one more, and cleanups run afterwards
+			runtime.GC()
+			time.Sleep(time.Millisecond)
+		}
+	}
+	collect()
+	base := Pooled()
+	var all []*Chunk
+	for range 16 {
+		all = append(all, GetChunk(MaxChunk), GetChunk(2*MaxChunk))
+	}
+	for _, c := range all {
+		c.Release(1)
+	}
+	if n := Pooled() - base; n < 8*3*MaxChunk {
+		t.Errorf("%d bytes are counted", n)
+	}
+	all = nil
+	for end := time.Now().Add(time.Minute); Pooled() > base; collect() {
+		if time.Now().After(end) {
+			t.Fatalf("%d bytes are counted for ever", Pooled()-base)
+		}
 	}
 }

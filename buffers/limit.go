@@ -12,6 +12,9 @@ var (
 // exceeded nobody is asked to send more.
 func SetLimit(n int64) { limit.Store(n) }
 
+// Limit is the process-wide budget in bytes; 0 for none.
+func Limit() int64 { return limit.Load() }
+
 // Tight tells whether the budget is exceeded. Whoever finds it so and holds
 // something back is told by its owner when Relieved reports true.
 func Tight() bool {

@@ -230,20 +230,21 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 	stop()
 	r.mu.Lock()
 	delete(r.conns, c.id)
+	r.past.end(c, time.Now())
 	r.mu.Unlock()
 	return r.logEnd(c, cause, err)
 }
 
-// logEnd writes the one line that says why a connection ended. A peer that never
-// sent a frame is a probe or a port scan, and not worth a line.
+// logEnd writes the one line that says what a connection did and why it ended. A
+// peer that never sent a frame is a probe or a port scan, and not worth a line.
 func (r *Router) logEnd(c *connection, cause *transport.CloseCause, err error) error {
 	e := c.log.Info()
+	if !c.opened {
+		e = c.log.Debug()
+	}
 	switch {
 	case errors.Is(err, io.EOF):
-		if !c.opened {
-			e = c.log.Debug()
-		}
-		e.Msg("Connection Closed: the peer closed the socket without a close")
+		c.account(e).Msg("Connection Closed: the peer closed the socket without a close")
 		return err
 	case cause != nil && cause.Err != nil:
 		kind := "Connection Closed with an error"
@@ -254,23 +255,35 @@ func (r *Router) logEnd(c *connection, cause *transport.CloseCause, err error) e
 		switch {
 		case cause.Err.Condition == amqp.CondConnectionForced && !cause.Remote && err == nil:
 			// On our own account: a shutdown.
+			e = c.log.Info()
 		case c.driver.Conn().FramesIn > 0 || cause.Err.Condition == amqp.CondUnauthorizedAccess:
 			e = log.Warn()
-		case !c.opened:
-			e = c.log.Debug()
 		}
 		by := "router"
 		if cause.Remote {
 			by = "peer"
 		}
-		e.Str("condition", string(cause.Err.Condition)).Str("by", by).Msg("Connection Closed: " + cause.Err.Description)
+		c.account(e).Str("condition", string(cause.Err.Condition)).Str("by", by).Msg("Connection Closed: " + cause.Err.Description)
 		return cause.Err
 	case err != nil:
-		e.Err(err).Msg("Connection Closed")
+		c.account(e).Err(err).Msg("Connection Closed")
 		return err
 	}
-	e.Str("for", time.Since(c.started).Round(time.Millisecond).String()).Msg("Connection Closed")
+	c.account(e).Msg("Connection Closed")
 	return nil
+}
+
+// account adds what a connection that has ended has done: whose it was, for how
+// long, and the bytes of its socket and the messages that it has carried.
+func (c *connection) account(e *zerolog.Event) *zerolog.Event {
+	e.Str("for", time.Since(c.started).Round(time.Millisecond).String())
+	if !c.opened {
+		return e
+	}
+	t := c.gone()
+	return e.Str("container", c.handler.Container).Str("user", c.handler.User).
+		Uint64("bytesIn", c.driver.BytesIn.Load()).Uint64("bytesOut", c.driver.BytesOut.Load()).
+		Uint64("messagesIn", t.in.Deliveries).Uint64("messagesOut", t.out.Deliveries)
 }
 
 // tracer returns a function that logs every frame. With always it does so

@@ -128,7 +128,7 @@ func (r *Router) joining() string {
 	return ""
 }
 
-// meshSnapshot measures the mesh.
+// meshSnapshot measures the mesh, but for what the connections carry.
 func (r *Router) meshSnapshot() *web.Mesh {
 	n := r.Network()
 	if n == nil {
@@ -148,29 +148,6 @@ func (r *Router) meshSnapshot() *web.Mesh {
 		for _, t := range nb.Trunks {
 			all, idle := t.Way().Streams()
 			v.Streams += all - idle
-			v.DeliveriesIn += t.Past.Deliveries.Load()
-			v.BytesIn += t.Past.Bytes.Load()
-			v.DeliveriesOut += t.Way().Past.Deliveries.Load()
-			v.BytesOut += t.Way().Past.Bytes.Load()
-			d, ok := t.Conn.Owner().(interface{ Do(func(*transport.Conn)) })
-			if !ok {
-				continue
-			}
-			d.Do(func(c *transport.Conn) {
-				c.Sessions(func(s *transport.Session) {
-					s.Links(func(l transport.Link) {
-						switch l := l.(type) {
-						case *links.Receiver:
-							v.DeliveriesIn += l.Counters.Deliveries
-							v.BytesIn += l.Counters.Bytes
-						case *links.Sender:
-							v.DeliveriesOut += l.Counters.Deliveries
-							v.BytesOut += l.Counters.Bytes
-							v.Queued += l.Outgoing()
-						}
-					})
-				})
-			})
 		}
 		m.Neighbors = append(m.Neighbors, v)
 	}

@@ -10,3 +10,7 @@ func (s *Session) Unsettled(f func(Unsettled)) {
 		return false
 	})
 }
+
+// OldestSent is the outgoing delivery that has been unsettled for longest, nil if
+// there is none.
+func (s *Session) OldestSent() Unsettled { return s.sent.Oldest() }

@@ -184,3 +184,17 @@ func (t *Table) All(f func(amqp.DeliveryNumber, Unsettled) bool) {
 		t.Range(t.base, t.next-1, f)
 	}
 }
+
+// Oldest is the unsettled delivery with the lowest id, nil if there is none.
+func (t *Table) Oldest() (u Unsettled) {
+	var lowest amqp.DeliveryNumber
+	for id, o := range t.old {
+		if u == nil || id.Less(lowest) {
+			lowest, u = id, o
+		}
+	}
+	for id := t.base; u == nil && id != t.next; id++ {
+		u = t.slots[uint32(id)&uint32(len(t.slots)-1)]
+	}
+	return u
+}

@@ -109,6 +109,15 @@ func TestTableModel(t *testing.T) {
 			if table.Len() != len(twin) {
 				t.Fatalf("%d entries, want %d", table.Len(), len(twin))
 			}
+			oldest := table.Oldest()
+			if len(twin) == 0 && oldest != nil {
+				t.Fatalf("oldest %v of none", oldest)
+			}
+			for id := range twin {
+				if id.Less(oldest.(*entry).id) {
+					t.Fatalf("oldest %d, but there is %d", oldest.(*entry).id, id)
+				}
+			}
 		}
 		seen := 0
 		table.All(func(id amqp.DeliveryNumber, u Unsettled) bool {

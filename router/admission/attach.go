@@ -104,14 +104,14 @@ func (c *Connection) attachSender(a *frames.Attach) (transport.Link, *frames.Att
 	if t.Dynamic {
 		target.Address, target.HasAddress = "amqp:/"+temporary("_$temp."), true
 	} else if t.Address == "" {
-		info := links.Info{}
+		info := links.Info{Class: c.class, Past: &c.In}
 		return links.NewReceiver(a, c.limits, &forward.Anonymous{Lookup: c.router.place, Far: c.router.Meshed, Stats: &c.router.Table.Past}, info), reply, nil
 	}
 	addr, key, refusal := c.resolve(target.Address, true)
 	if refusal != nil {
 		return nil, nil, refusal
 	}
-	return links.NewReceiver(a, c.limits, addr, links.Info{Address: target.Address, Key: key, Dynamic: t.Dynamic, Class: c.class}), reply, nil
+	return links.NewReceiver(a, c.limits, addr, links.Info{Address: target.Address, Key: key, Dynamic: t.Dynamic, Class: c.class, Past: &c.In}), reply, nil
 }
 
 // attachReceiver answers a peer that wants to receive.
@@ -141,7 +141,7 @@ func (c *Connection) attachReceiver(a *frames.Attach) (transport.Link, *frames.A
 	if refusal != nil {
 		return nil, nil, refusal
 	}
-	return links.NewSender(a, c.limits, addr, links.Info{Address: source.Address, Key: key, Dynamic: source.Dynamic, Class: c.class}), reply, nil
+	return links.NewSender(a, c.limits, addr, links.Info{Address: source.Address, Key: key, Dynamic: source.Dynamic, Class: c.class, Past: &c.Out}), reply, nil
 }
 
 // managementNode is where requests to management go. Only the router's own agent

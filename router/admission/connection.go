@@ -33,6 +33,10 @@ type Connection struct {
 	Uplink *uplink.Uplink
 	Edge   *edges.Edge
 
+	// In and Out are what links have carried, by the direction of their messages,
+	// that have gone.
+	In, Out links.Totals
+
 	onOpen   func(*Connection)
 	onClosed func(*transport.CloseCause)
 }

@@ -40,6 +40,9 @@ type Edge struct {
 	// Up is what the messages go to that name their addresses themselves, apart
 	// from Far.
 	Up forward.Anonymous
+	// In and Out are what links have carried that have gone, apart from those of
+	// Way.
+	In, Out links.Totals
 
 	container string
 	instance  uint64
@@ -149,7 +152,7 @@ func (e *Edge) downlink(a *frames.Attach) (transport.Link, *amqp.Error) {
 		return nil, refusal
 	}
 	at := e.Edges.Table.Acquire(address.Address{Class: address.Edge, Text: id})
-	return links.NewSender(a, e.Limits, at, links.Info{Address: id, Key: at.Key, Class: links.EdgeUplink}), nil
+	return links.NewSender(a, e.Limits, at, links.Info{Address: id, Key: at.Key, Class: links.EdgeUplink, Past: &e.Out}), nil
 }
 
 // anonymous answers the attach of a link whose messages name their addresses:
@@ -158,7 +161,7 @@ func (e *Edge) anonymous(a *frames.Attach) transport.Link {
 	l, f := e.Limits, e.Up
 	l.Transit, l.Capacity = true, max(l.Capacity, upCredit)
 	l.UnboundBytes, f.Far = 2*wholeBytes, true
-	return links.NewReceiver(a, l, &f, links.Info{Class: links.EdgeUplink})
+	return links.NewReceiver(a, l, &f, links.Info{Class: links.EdgeUplink, Past: &e.In})
 }
 
 // heartbeat answers the attach of the link for signs of life.

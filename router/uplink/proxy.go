@@ -78,11 +78,13 @@ func (u *Uplink) Add(id Proxy) error {
 	var l transport.Link
 	a := AttachOf(amqp.RoleReceiver, text, "")
 	if id.Direction == In {
+		info.Past = &u.In
 		p.in = links.NewReceiver(a, u.Limits, p.a, info)
 		p.in.Watch(watch)
 		l = p.in
 	} else {
 		a = AttachOf(amqp.RoleSender, "", text)
+		info.Past = &u.Out
 		p.out = links.NewSender(a, u.Limits, p.a, info)
 		p.out.Dest.Cost = cost
 		p.out.Watch(watch)

@@ -87,6 +87,9 @@ type Uplink struct {
 	Limits links.Limits
 	// Down is what the messages that come down go to, apart from Far.
 	Down forward.Anonymous
+	// In and Out are what links have carried that have gone, apart from those of
+	// Way.
+	In, Out links.Totals
 
 	way       *links.Way
 	endpoint  *transport.Session // where proxies are attached
@@ -168,7 +171,7 @@ func (u *Uplink) receiver(a *frames.Attach, whole bool) *links.Receiver {
 	if whole {
 		l.UnboundBytes, f.Far = 2*wholeBytes, true
 	}
-	return links.NewReceiver(a, l, &f, links.Info{Class: links.EdgeUplink})
+	return links.NewReceiver(a, l, &f, links.Info{Class: links.EdgeUplink, Past: &u.In})
 }
 
 // has counts a link without which the uplink is of no use.

@@ -59,7 +59,7 @@ func TestParallelConnections(t *testing.T) {
 func routing(m *harness.Mesh) (sum float64) {
 	for _, name := range m.Names() {
 		for id := range m.Router(name).Neighbours() {
-			sum += m.Router(name).Metric(`sluice_mesh_neighbor_routing_messages{direction="out",router="` + id + `"}`)
+			sum += m.Router(name).Metric(`sluice_mesh_neighbor_routing_messages_total{direction="out",router="` + id + `"}`)
 		}
 	}
 	return sum

@@ -27,6 +27,8 @@ func (b *builder) addRouter(e *entity) {
 		TimestampsInUTC:         e.yes("timestampsInUTC"),
 		MemoryLimit:             e.num("memoryLimit", 0),
 		ShutdownTimeout:         seconds(e, "shutdownTimeoutSeconds"),
+		MetricsSeries:           int(e.num("metricsSeries", 0)),
+		StuckDelivery:           seconds(e, "stuckDeliverySeconds"),
 	}
 	b.checkID(r.ID, e.posOf("id"))
 	if r.ID == "" {

@@ -101,6 +101,8 @@ type Router struct {
 	// Own attributes.
 	MemoryLimit     int64         // bytes; 0: from the container, or none
 	ShutdownTimeout time.Duration // how long a shutdown may drain
+	MetricsSeries   int           // addresses, and peers, that are measured one by one
+	StuckDelivery   time.Duration // age from which a delivery is warned of; 0: never
 }
 
 // Limits are what listeners and connectors have in common: how a connection

@@ -59,6 +59,7 @@ func routerValues(c *config.Router, o *Overview) map[string]any {
 		"allowResumableLinkRoute": c.AllowResumableLinkRoute, "allowUnsettledMulticast": c.AllowUnsettledMulticast,
 		"timestampsInUTC": c.TimestampsInUTC,
 		"memoryLimit":     small(c.MemoryLimit), "shutdownTimeoutSeconds": wholeSeconds(c.ShutdownTimeout),
+		"metricsSeries": int64(c.MetricsSeries), "stuckDeliverySeconds": wholeSeconds(c.StuckDelivery),
 		"incomingBytes": o.IncomingBytes, "messageBytes": o.MessageBytes, "outgoingBytes": o.OutgoingBytes, "bufferBytes": o.BufferBytes,
 	}
 	if o.MemoryUsage > 0 {

@@ -1,10 +1,6 @@
 package web
 
-import (
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-)
+import "time"
 
 // Edge is what a router measures of its connections of role edge, at one moment.
 type Edge struct {
@@ -30,19 +26,19 @@ var (
 )
 
 // collect reports the connections of role edge.
-func (e *Edge) collect(g func(*prometheus.Desc, float64, ...string)) {
-	g(descIdle, float64(e.Idle))
+func (e *Edge) collect(c *collection) {
+	c.gauge(descIdle, float64(e.Idle))
 	if !e.Uplink {
-		g(descEdges, float64(e.Edges))
+		c.gauge(descEdges, float64(e.Edges))
 		return
 	}
 	active := 0.0
 	if e.Active {
 		active = 1
 	}
-	g(descUplink, active, e.Interior)
-	g(descUplinkAt, e.For.Seconds())
-	g(descProxies, float64(e.In), "in")
-	g(descProxies, float64(e.Out), "out")
-	g(descTracked, float64(e.Tracked))
+	c.gauge(descUplink, active, e.Interior)
+	c.gauge(descUplinkAt, e.For.Seconds())
+	c.gauge(descProxies, float64(e.In), "in")
+	c.gauge(descProxies, float64(e.Out), "out")
+	c.gauge(descTracked, float64(e.Tracked))
 }

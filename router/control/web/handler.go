@@ -6,21 +6,16 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"sluice/router/listen/websocket"
 )
 
 // Options say what a server offers.
 type Options struct {
-	Name             string // of the router
-	Healthz, Metrics bool
+	Name    string // of the router
+	Healthz bool
+	Metrics *Metrics // nil where there are none
 	// Ready returns "" when the router serves, or what it waits for.
 	Ready func() string
-	// Snapshot returns what the router measures.
-	Snapshot func() Snapshot
 	// Root is a directory of files to serve; empty for none.
 	Root string
 	// AMQP answers requests for a WebSocket; nil where there are none.
@@ -31,10 +26,6 @@ type Options struct {
 	// look after themselves.
 	Auth *Auth
 }
-
-// maxScrapes is how many requests for metrics are answered at a time. Each looks
-// at every connection and address.
-const maxScrapes = 2
 
 // Handler returns the resources.
 func Handler(o Options) http.Handler {
@@ -52,10 +43,8 @@ func Handler(o Options) http.Handler {
 			plain(w, http.StatusOK, "OK")
 		})
 	}
-	if o.Metrics {
-		reg := prometheus.NewRegistry()
-		reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &collector{o.Snapshot})
-		metrics := guard(promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes}))
+	if o.Metrics != nil {
+		metrics := guard(o.Metrics.handler())
 		mux.Handle("/metrics", metrics)
 		mux.Handle("/metrics/", metrics)
 	}
@@ -90,7 +79,7 @@ func (o *Options) index(w http.ResponseWriter, r *http.Request) {
 	if o.Healthz {
 		b.WriteString("/healthz   200 while the process is alive\n/readyz    200 when it serves, else 503 and the reason\n")
 	}
-	if o.Metrics {
+	if o.Metrics != nil {
 		b.WriteString("/metrics   Prometheus text\n")
 	}
 	if o.AMQP != nil {

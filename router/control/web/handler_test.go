@@ -11,10 +11,9 @@ import (
 
 func options() Options {
 	return Options{
-		Name: "R", Healthz: true, Metrics: true,
-		Ready:    func() string { return "" },
-		Snapshot: func() Snapshot { return Snapshot{} },
-		AMQP:     func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) },
+		Name: "R", Healthz: true, Metrics: NewMetrics(10, func() Snapshot { return Snapshot{} }),
+		Ready: func() string { return "" },
+		AMQP:  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) },
 	}
 }
 
@@ -29,7 +28,7 @@ func TestIndex(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	o := options()
-	o.Metrics, o.AMQP, o.Healthz = false, nil, false
+	o.Metrics, o.AMQP, o.Healthz = nil, nil, false
 	if w := get(Handler(o), "GET", "/"); strings.Contains(w.Body.String(), "/metrics") || strings.Contains(w.Body.String(), "ws") || strings.Contains(w.Body.String(), "healthz") {
 		t.Errorf("%s", w.Body)
 	}

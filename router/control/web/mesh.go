@@ -1,10 +1,6 @@
 package web
 
-import (
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-)
+import "time"
 
 // Mesh is what a router measures of the others, at one moment.
 type Mesh struct {
@@ -31,7 +27,7 @@ type Neighbor struct {
 	Sent, Received, Lost    uint64        // routing messages
 	Streams                 int           // links that carry a message that is not complete
 	Queued                  int64         // bytes of those not written
-	DeliveriesIn, BytesIn   uint64        // since the connections that are there were made
+	DeliveriesIn, BytesIn   uint64        // also on connections that have ended
 	DeliveriesOut, BytesOut uint64
 }
 
@@ -46,43 +42,43 @@ var (
 	descNeighborCost  = gauge("mesh_neighbor_cost", "Cost of the cheapest connection to a neighbour.", "router")
 	descNeighborConns = gauge("mesh_neighbor_connections", "Connections to a neighbour.", "router")
 	descNeighborHeard = gauge("mesh_neighbor_hello_age_seconds", "Time since the last HELLO of a neighbour.", "router")
-	descNeighborCtl   = gauge("mesh_neighbor_routing_messages", "Routing messages exchanged on the connections to a neighbour.", "router", "direction")
-	descNeighborLost  = gauge("mesh_neighbor_routing_messages_lost", "Routing messages that could not be sent to a neighbour.", "router")
-	descNeighborDel   = gauge("mesh_neighbor_deliveries", "Deliveries on the connections to a neighbour.", "router", "direction")
-	descNeighborBytes = gauge("mesh_neighbor_bytes", "Payload bytes on the connections to a neighbour.", "router", "direction")
+	descNeighborCtl   = gauge("mesh_neighbor_routing_messages_total", "Routing messages exchanged on the connections to a neighbour.", "router", "direction")
+	descNeighborLost  = gauge("mesh_neighbor_routing_messages_lost_total", "Routing messages that could not be sent to a neighbour.", "router")
+	descNeighborDel   = gauge("mesh_neighbor_deliveries_total", "Deliveries on the connections to a neighbour.", "router", "direction")
+	descNeighborBytes = gauge("mesh_neighbor_bytes_total", "Payload bytes on the connections to a neighbour.", "router", "direction")
 	descNeighborFlows = gauge("mesh_neighbor_streams", "Messages on their way to a neighbour on links of their own.", "router")
 	descNeighborQueue = gauge("mesh_neighbor_stream_bytes", "Bytes of those that are not written.", "router")
 )
 
 // collect reports the mesh.
-func (m *Mesh) collect(g func(*prometheus.Desc, float64, ...string), n func(*prometheus.Desc, uint64, ...string)) {
+func (m *Mesh) collect(c *collection) {
 	joined := 0.0
 	if m.Joined {
 		joined = 1
 	}
-	g(descJoined, joined)
-	g(descRadius, float64(m.Radius))
-	g(descFarAddresses, float64(m.Addresses))
-	g(descRouters, float64(len(m.Routers)))
+	c.gauge(descJoined, joined)
+	c.gauge(descRadius, float64(m.Radius))
+	c.gauge(descFarAddresses, float64(m.Addresses))
+	c.gauge(descRouters, float64(len(m.Routers)))
 	for i := range m.Routers {
 		r := &m.Routers[i]
-		g(descRouteCost, float64(r.Cost), r.ID, r.NextHop)
-		g(descRouteHops, float64(r.Hops), r.ID)
+		c.gauge(descRouteCost, float64(r.Cost), r.ID, r.NextHop)
+		c.gauge(descRouteHops, float64(r.Hops), r.ID)
 	}
 	for i := range m.Neighbors {
 		v := &m.Neighbors[i]
-		g(descNeighborUp, 1, v.ID)
-		g(descNeighborCost, float64(v.Cost), v.ID)
-		g(descNeighborConns, float64(v.Connections), v.ID)
-		g(descNeighborHeard, v.Heard.Seconds(), v.ID)
-		g(descNeighborCtl, float64(v.Sent), v.ID, "out")
-		g(descNeighborCtl, float64(v.Received), v.ID, "in")
-		g(descNeighborLost, float64(v.Lost), v.ID)
-		g(descNeighborDel, float64(v.DeliveriesOut), v.ID, "out")
-		g(descNeighborDel, float64(v.DeliveriesIn), v.ID, "in")
-		g(descNeighborBytes, float64(v.BytesOut), v.ID, "out")
-		g(descNeighborBytes, float64(v.BytesIn), v.ID, "in")
-		g(descNeighborFlows, float64(v.Streams), v.ID)
-		g(descNeighborQueue, float64(v.Queued), v.ID)
+		c.gauge(descNeighborUp, 1, v.ID)
+		c.gauge(descNeighborCost, float64(v.Cost), v.ID)
+		c.gauge(descNeighborConns, float64(v.Connections), v.ID)
+		c.gauge(descNeighborHeard, v.Heard.Seconds(), v.ID)
+		c.count(descNeighborCtl, v.Sent, v.ID, "out")
+		c.count(descNeighborCtl, v.Received, v.ID, "in")
+		c.count(descNeighborLost, v.Lost, v.ID)
+		c.count(descNeighborDel, v.DeliveriesOut, v.ID, "out")
+		c.count(descNeighborDel, v.DeliveriesIn, v.ID, "in")
+		c.count(descNeighborBytes, v.BytesOut, v.ID, "out")
+		c.count(descNeighborBytes, v.BytesIn, v.ID, "in")
+		c.gauge(descNeighborFlows, float64(v.Streams), v.ID)
+		c.gauge(descNeighborQueue, float64(v.Queued), v.ID)
 	}
 }

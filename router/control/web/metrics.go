@@ -33,11 +33,23 @@ type Snapshot struct {
 	Redelivered, TimedOut                          uint64
 	Accepted, Rejected, Released, Modified, Preset uint64
 
+	Stuck      int // deliveries that a receiver has not settled for long
+	LinksStuck int // links with such deliveries, or that wait for something for long
+
+	PooledBytes int64 // memory of buffers that nobody holds
+	BufferLimit int64 // of ChunkBytes, above which peers are asked for nothing more; 0 for none
+	MemoryLimit int64 // of the process; 0 for none
+	ByClass     []Class
+	ByAddress   []Address
+	ByPeer      []Peer
+	PeersAll    Peer // of all peers that there have ever been
+	Version     string
+	ID, Mode    string
+	WebSockets  int // connections that are such
+
 	Mesh *Mesh // nil for a router that is alone
 	Edge *Edge // nil for a router that neither is nor has an edge router
 }
-
-type collector struct{ snapshot func() Snapshot }
 
 func gauge(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("sluice_"+name, help, labels, nil)
@@ -64,55 +76,13 @@ var (
 	descRetried     = gauge("deliveries_redelivered_total", "Deliveries sent again after their receiver was lost.")
 	descTimedOut    = gauge("deliveries_unsettled_timeout_total", "Deliveries resolved because their receiver did not settle them in time.")
 	descLogLines    = gauge("log_lines_dropped_total", "Log lines that were lost because an output did not take them.")
+	descStuck       = gauge("deliveries_stuck", "Deliveries that a receiver has not settled for stuckDeliverySeconds.")
+	descLinksStuck  = gauge("links_stuck", "Links that have had deliveries and waited for something for that long.")
+	descMemory      = gauge("memory_bytes", "Resident memory of the process, by what it is for.", "part")
+	descMemoryLimit = gauge("memory_limit_bytes", "Memory that the process may use; 0 if there is no limit.")
+	descBufferLimit = gauge("buffer_limit_bytes", "Memory of buffers above which peers are asked for nothing more; 0 if there is no limit.")
+	descWebSockets  = gauge("websockets", "Connections that are WebSockets.")
+	descInfo        = gauge("info", "1; the labels say what runs.", "version", "id", "mode")
+	descDuration    = gauge("measurement_seconds", "Time that it took to measure all this.")
 	descOutcomes    = gauge("deliveries_outcomes_total", "Outcomes passed to senders; presettled counts deliveries that want none.", "outcome")
 )
-
-// Describe implements prometheus.Collector.
-func (c *collector) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, ch) }
-
-// Collect implements prometheus.Collector.
-func (c *collector) Collect(ch chan<- prometheus.Metric) {
-	s := c.snapshot()
-	g := func(d *prometheus.Desc, v float64, l ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, l...)
-	}
-	n := func(d *prometheus.Desc, v uint64, l ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), l...)
-	}
-	g(descConnections, float64(s.Connections))
-	n(descConnTotal, s.ConnectionsTotal)
-	g(descLinks, float64(s.Links))
-	g(descAddresses, float64(s.Addresses))
-	n(descAttaches, s.AttachesTotal)
-	n(descRefusals, s.RefusalsTotal)
-	g(descStage, float64(s.SessionBytes), "session")
-	g(descStage, float64(s.ContentBytes), "content")
-	g(descStage, float64(s.OutgoingBytes), "outgoing")
-	g(descChunks, float64(s.ChunkBytes))
-	g(descHeld, float64(s.LinksHeld))
-	g(descNoCredit, float64(s.LinksNoCredit))
-	g(descFull, float64(s.AddressesFull))
-	n(descGate, s.GateClosedTotal)
-	g(descWaiting, float64(s.Waiting))
-	g(descOldest, s.OldestUnsettled.Seconds())
-	n(descIngress, s.Ingress)
-	n(descEgress, s.Egress)
-	n(descDropped, s.DroppedNoDestination, "no-destination")
-	n(descDropped, s.DroppedTTL, "ttl")
-	n(descDropped, s.DroppedSlow, "slow-multicast")
-	n(descDropped, s.DroppedAstray, "astray")
-	n(descRetried, s.Redelivered)
-	n(descTimedOut, s.TimedOut)
-	n(descLogLines, s.LogLinesDropped)
-	n(descOutcomes, s.Accepted, "accepted")
-	n(descOutcomes, s.Rejected, "rejected")
-	n(descOutcomes, s.Released, "released")
-	n(descOutcomes, s.Modified, "modified")
-	n(descOutcomes, s.Preset, "presettled")
-	if s.Mesh != nil {
-		s.Mesh.collect(g, n)
-	}
-	if s.Edge != nil {
-		s.Edge.collect(g)
-	}
-}

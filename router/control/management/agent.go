@@ -20,6 +20,9 @@ type Agent struct {
 	serve func(net.Conn)
 	log   zerolog.Logger
 
+	failed   time.Time // when the failures were begun to be counted
+	failures int
+
 	maxWaiting int64 // as the constant of that name; tests need less
 
 	// Throttle bounds the log lines about requests that cannot be answered; nil
@@ -115,11 +118,23 @@ func (a *Agent) receive(o *outlets, m service.Message) {
 
 // answer answers a request.
 func (a *Agent) answer(q *request) []byte {
-	a.log.Debug().Str("operation", q.operation).Str("type", q.typ).Str("entityType", q.entityType).
+	a.log.Debug().Str("operation", brief(q.asked)).Str("type", q.typ).Str("entityType", q.entityType).
 		Str("name", q.name).Str("identity", q.identity).Str("replyTo", q.replyTo).Msg("Agent request")
 	r := a.desk.answer(q)
 	if r.status >= statusBadRequest {
-		a.log.Debug().Int32("status", r.status).Msgf("Error performing %s: %s", brief(q.operation), r.text)
+		a.failure().Int32("status", r.status).Str("replyTo", brief(q.replyTo)).Msgf("Error performing %s: %s", brief(q.operation), r.text)
 	}
 	return r.message(q)
+}
+
+// failure begins a line about a request that failed: an error, but no more than
+// a few in a second, since everybody can make them.
+func (a *Agent) failure() *zerolog.Event {
+	if now := time.Now(); now.Sub(a.failed) >= time.Second {
+		a.failed, a.failures = now, 0
+	}
+	if a.failures++; a.failures <= maxFailureLines {
+		return a.log.Error()
+	}
+	return a.log.Debug()
 }

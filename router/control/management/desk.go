@@ -22,7 +22,7 @@ func NewDesk(r Router) *Desk {
 	made := map[string]*kind{}
 	for _, k := range []*kind{
 		d.routerKind(), d.connectionKind(), d.linkKind(), d.addressKind(), d.nodeKind(), d.configAddressKind(),
-		d.listenerKind(), d.connectorKind(), d.sslProfileKind(), d.logKind(), d.logStatsKind(), d.managementKind(),
+		d.listenerKind(), d.connectorKind(), d.sslProfileKind(), d.logKind(), d.logStatsKind(), d.managementKind(), d.dummyKind(),
 	} {
 		made[k.name()] = k
 	}
@@ -250,6 +250,8 @@ func (d *Desk) entityOperation(q *request, k *kind, identity string, row []any) 
 		return value(statusOK, k.members(row))
 	case "UPDATE":
 		return d.update(q, k, identity, row)
+	case "CALLME": // what it was called with
+		return value(statusOK, q.properties)
 	case "DELETE":
 		if err := k.remove(identity); err != nil {
 			return nil, err

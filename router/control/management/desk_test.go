@@ -58,6 +58,10 @@ func TestAnswers(t *testing.T) {
 		{"operation=DELETE, type=...router.config.address, identity=1", nil, 204, `{}`},
 		{"operation=GET-TYPES, entityType=listener", nil, 200, `{...listener:["...configurationEntity","...entity"]}`},
 		{"operation=get-operations, entityType=...listener", nil, 200, `{...listener:["CREATE","DELETE","READ"]}`},
+		{"operation=CREATE, type=dummy, name=d1", m("arg1", "x", "num1", int64(1<<40), "num2", uint32(3)), 201,
+			`{arg1:"x",num1:long(1099511627776),num2:int(3),name:"d1",identity:"dummy/0",type:"...dummy"}`},
+		{"operation=GET-OPERATIONS, entityType=dummy", nil, 200, `{...dummy:["CREATE","READ","UPDATE","DELETE","CALLME"]}`},
+		{"operation=READ, name=log/DEFAULT", nil, 200, `{module:"DEFAULT",enable:"info+",includeTimestamp:true,includeSource:false,outputFile:"stderr",…`},
 		{"operation=GET-OPERATIONS, entityType=vhost", nil, 200, `{...vhost:["READ"]}`},
 		{"operation=GET-ATTRIBUTES, entityType=sslProfile", nil, 200,
 			`{...sslProfile:["ciphers","protocols","caCertFile","certFile","privateKeyFile","passwordFile","password","uidFormat","uidNameMappingFile","name","identity","type"]}`},
@@ -316,5 +320,26 @@ func TestUpdateLog(t *testing.T) {
 	_, _, body = ask(t, d, properties("operation=QUERY, entityType=logStats"), m("attributeNames", []any{"name", "infoCount"}))
 	if got := show(body); !strings.Contains(got, `["AGENT",int(0)]`) {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Dummies can be changed, called and deleted.
+func TestDummy(t *testing.T) {
+	d := NewDesk(newFake(t))
+	ask(t, d, properties("operation=CREATE, type=...dummy, name=d1"), m("arg1", "x"))
+	if status, text, _ := ask(t, d, properties("operation=CREATE, type=...dummy, name=d1"), m()); status != 400 {
+		t.Errorf("%d %s", status, text)
+	}
+	_, _, body := ask(t, d, properties("operation=UPDATE, type=dummy, name=d1"), m("num1", int32(42), "arg1", nil, "name", "d1", "identity", "dummy/0"))
+	if got := show(body); got != `{num1:int(42),name:"d1",identity:"dummy/0",type:"...dummy"}` {
+		t.Errorf("got %s", got)
+	}
+	_, _, body = ask(t, d, properties("operation=CALLME, type=...dummy, name=d1, x=y"), nil)
+	if got := show(body); got != `{operation:"CALLME",type:"...dummy",name:"d1",x:"y"}` {
+		t.Errorf("got %s", got)
+	}
+	ask(t, d, properties("operation=DELETE, identity=dummy/0"), nil)
+	if status, _, _ := ask(t, d, properties("operation=READ, name=d1"), nil); status != 404 {
+		t.Errorf("got %d", status)
 	}
 }

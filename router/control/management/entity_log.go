@@ -2,7 +2,6 @@ package management
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"sluice/router/control/logging"
@@ -25,6 +24,10 @@ func (d *Desk) logKind() *kind {
 		}
 		s := d.router.Logs().Setting(m)
 		v := map[string]any{"name": identity, "identity": identity, "type": k.full(), "module": m.String(), "outputFile": orNil(s.Output)}
+		if m == logging.Default { // what holds where nothing is said
+			v["enable"], v["includeTimestamp"], v["includeSource"] = logging.AtLeast(logging.Info).String(), true, false
+			v["outputFile"] = nameOr(s.Output, "stderr")
+		}
 		if s.Enable != nil {
 			v["enable"] = s.Enable.String()
 		}
@@ -70,14 +73,21 @@ func (d *Desk) updateLog(identity string, a attributes) error {
 	}
 	if v, has := a["outputFile"]; has {
 		s.Output, _ = v.(string)
-		if s.Output == "syslog" {
+		switch {
+		case v == "":
+			return noLogFile("")
+		case s.Output == "syslog":
 			return notImplemented("outputFile syslog is not supported")
 		}
 	}
 	if err := d.router.Logs().Set(s); err != nil {
-		return &Status{statusInternalError, fmt.Sprintf("CError: Configuration: Failed to open log file '%s'", brief(filepath.Clean(s.Output)))}
+		return noLogFile(s.Output)
 	}
 	return nil
+}
+
+func noLogFile(name string) *Status {
+	return &Status{statusInternalError, fmt.Sprintf("CError: Configuration: Failed to open log file '%s'", brief(name))}
 }
 
 func (d *Desk) logStatsKind() *kind {

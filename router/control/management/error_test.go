@@ -81,6 +81,7 @@ func TestErrors(t *testing.T) {
 		{"operation=CREATE, type=...router.config.address", m("prefix", "z", "distribution", "best"), 400, "Invalid value for enum['multicast', 'closest', 'balanced', 'unavailable']: 'best'"},
 		{"operation=UPDATE, type=...log, identity=log/HTTP", m("enable", "foo"), 500, "CError: Configuration: 'foo' is not a valid log level. Should be one of {none, trace, debug, info, notice, warning, error, critical}."},
 		{"operation=UPDATE, type=...log, identity=log/HTTP", m("outputFile", "/no/such/folder/x"), 500, "CError: Configuration: Failed to open log file '/no/such/folder/x'"},
+		{"operation=UPDATE, type=...log, identity=log/DEFAULT", m("outputFile", ""), 500, "CError: Configuration: Failed to open log file ''"},
 		{"operation=UPDATE, type=...log, identity=log/HTTP", m("module", "AGENT"), 400, "Cannot update attribute 'module' in UPDATE"},
 		{"operation=UPDATE, type=...log, identity=log/HTTP", m("level", "x"), 400, "Unknown attribute 'level' for 'org.apache.qpid.dispatch.log'"},
 		{"operation=UPDATE, type=...connection, identity=5", m("adminStatus", "deleted"), 403, "You are not allowed to perform this operation."},

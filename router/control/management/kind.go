@@ -69,7 +69,9 @@ func (k *kind) can(operation string) bool {
 		return k.update != nil
 	case "DELETE":
 		return k.remove != nil
-	case "PROFILE", "CALLME":
+	case "CALLME":
+		return k.create != nil
+	case "PROFILE":
 		return false
 	}
 	return true

@@ -44,6 +44,9 @@ const (
 
 	// maxLogLines is how many lines GET-LOG returns at most.
 	maxLogLines = 1000
+	// maxFailureLines is how many requests that fail are logged as errors in a
+	// second.
+	maxFailureLines = 10
 	// quoteLimit is how much of a request's text is repeated in an answer, in
 	// bytes.
 	quoteLimit = 128

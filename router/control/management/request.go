@@ -16,6 +16,7 @@ type request struct {
 	replyTo     string
 	correlation any // as in messaging.Properties
 
+	asked                string // the operation, as the request has it
 	operation            string // in upper case; empty if there is none
 	typ, name, identity  string
 	hasName, hasIdentity bool
@@ -49,7 +50,8 @@ func decode(b []byte) (*request, error) {
 		}
 		switch key {
 		case "operation":
-			r.operation = strings.ToUpper(r.text(key, e.Value))
+			r.asked = r.text(key, e.Value)
+			r.operation = strings.ToUpper(r.asked)
 		case "type":
 			r.typ = r.text(key, e.Value)
 		case "entityType":

@@ -27,13 +27,14 @@ type way struct {
 	origins links.Origins
 }
 
-// act does what the engine wants done.
+// act does what the engine wants done. What the data plane must know is done
+// first: a neighbour that has the news acts on them at once, and what it sends
+// because of them must not arrive before they are in force here.
 func (n *Network) act() {
 	changed := false
-	for _, o := range n.engine.Ready() {
+	known, told := sorted(n.engine.Ready())
+	for _, o := range known {
 		switch o := o.(type) {
-		case mesh.Send:
-			n.send(o)
 		case *mesh.Routes:
 			n.follow(o)
 			changed = true
@@ -44,6 +45,16 @@ func (n *Network) act() {
 				delete(r.routers, o.Router)
 				n.dirty[o.Key] = struct{}{}
 			}
+		}
+	}
+	for key := range n.dirty {
+		n.apply(key)
+	}
+	clear(n.dirty)
+	for _, o := range told {
+		switch o := o.(type) {
+		case mesh.Send:
+			n.send(o)
 		case mesh.Refuse:
 			if p := n.trunks[o.Link]; p != nil {
 				n.cfg.Log.Error().Uint64("conn", o.Link).Msg("neighbour refused: " + o.Error.Description)
@@ -53,14 +64,24 @@ func (n *Network) act() {
 			n.notice(o)
 		}
 	}
-	for key := range n.dirty {
-		n.apply(key)
-	}
-	clear(n.dirty)
 	if changed {
 		n.dropHops()
 	}
 	n.report()
+}
+
+// sorted separates what the data plane must know from what others are told, each
+// in its order.
+func sorted(outputs []mesh.Output) (known, told []mesh.Output) {
+	for _, o := range outputs {
+		switch o.(type) {
+		case *mesh.Routes, mesh.RemoteAdd, mesh.RemoteRemove:
+			known = append(known, o)
+		default:
+			told = append(told, o)
+		}
+	}
+	return known, told
 }
 
 func (n *Network) send(o mesh.Send) {

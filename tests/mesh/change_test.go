@@ -93,7 +93,7 @@ func newLoad(t *testing.T, m *harness.Mesh, address string, at ...string) *load 
 			l.arrived()
 		}}))
 	}
-	reachable(t, m, m.Names()...)
+	known(t, m, m.Names()...)
 	l.out = sender(t, session(t, m.Addr("A")), address, raw.SenderOptions{Outcome: accepted(&l.yes)})
 	l.done.Go(func() {
 		const batch, every = 10, 5 * time.Millisecond
@@ -188,7 +188,7 @@ func afterwards(t *testing.T, m *harness.Mesh) {
 			_, l := accepting(t, session(t, m.Addr(name)), address, 100)
 			ledgers = append(ledgers, l)
 		}
-		reachable(t, m, m.Names()...)
+		known(t, m, m.Names()...)
 		out := sender(t, session(t, m.Addr("A")), address, raw.SenderOptions{})
 		for i := range 500 {
 			must(t, out.Send(raw.Numbered(nil, small, uint64(i)), false))

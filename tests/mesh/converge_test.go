@@ -35,6 +35,14 @@ func start(t testing.TB, p harness.Plan) *harness.Mesh {
 	return m
 }
 
+// known waits until routers know all that others knew before: news that come
+// together are taken in any order, and so later news are waited for, twice.
+func known(t testing.TB, m *harness.Mesh, names ...string) {
+	t.Helper()
+	reachable(t, m, names...)
+	reachable(t, m, names...)
+}
+
 // reachable waits until an address at each of some routers can be reached from
 // all of them.
 func reachable(t testing.TB, m *harness.Mesh, names ...string) {

@@ -36,12 +36,15 @@ func TestBC45_ReceiverLeavesAcrossHops(t *testing.T) {
 					var heir *inbox
 					if other {
 						heir = newInbox(t, session(t, m.Addr("D")), address, raw.ReceiverOptions{})
-						reachable(t, m, "A", at, "D") // it is known by now
+						known(t, m, "A", at, "D")
 					}
 					leave(in, c)
 					if other {
 						heir.AddCredit(10)
 						for i := range 2 {
+							if !harness.Eventually(harness.Patience/4, func() bool { return len(heir.came) > 0 }) {
+								t.Fatalf("the other receiver gets nothing; the sender has %+v and credit %d", out.Result(), out.Credit())
+							}
 							a := heir.next(t)
 							if n := raw.Number(a.message); n != uint64(3+i) {
 								t.Errorf("the other receiver has message %d, want %d", n, 3+i)

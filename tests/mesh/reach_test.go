@@ -76,3 +76,29 @@ func TestNewReceiver_KnownEverywhere(t *testing.T) {
 		t.Errorf("medians of %.3f and %.3f s", median(came), median(went))
 	}
 }
+
+// News and messages do not overtake each other: messages that wait for a
+// receiver are not released by a router on the way that has passed the news of
+// one on and does not know it itself.
+func TestNewReceiver_IsNotOvertaken(t *testing.T) {
+	m := line(t)
+	sent, in := session(t, m.Addr("A")), session(t, m.Addr("D"))
+	early := session(t, m.Addr("A"))
+	for round := range sized(1000, 60) {
+		address := fmt.Sprintf("overtaken/%d", round)
+		// It gives the sender credit and takes nothing.
+		receiver(t, early, address, raw.ReceiverOptions{})
+		out := sender(t, sent, address, raw.SenderOptions{})
+		const n = 5
+		for i := range n {
+			must(t, out.Send(raw.Numbered(nil, small, uint64(i)), false))
+		}
+		late := receiver(t, in, address, raw.ReceiverOptions{Credit: 10})
+		if err := out.WaitSettled(n); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		if r := out.Result(); r.Accepted != n || late.Messages() != n {
+			t.Fatalf("round %d: outcomes %+v, %d messages came", round, r, late.Messages())
+		}
+	}
+}

@@ -72,7 +72,7 @@ func TestBC59_AnonymousToSomebodyAndNobody(t *testing.T) {
 				address := fmt.Sprintf("somebody/%s/%s", from, to)
 				l := &raw.Ledger{}
 				in := receiver(t, session(t, m.Addr(to)), address, raw.ReceiverOptions{Credit: 10, Frame: l.Frame})
-				reachable(t, m, from, to)
+				known(t, m, from, to)
 				out := sender(t, session(t, m.Addr(from)), "", raw.SenderOptions{})
 				sizes := []int{10, 1000, 200_000, sized(50<<20, 5<<20)}
 				for i, size := range sizes {

@@ -26,7 +26,7 @@ func addressValues(a *Address) map[string]any {
 		"remoteCount": uint32(a.Remotes), "containerCount": uint32(0), "remoteHostRouters": texts(a.RemoteRouters),
 		"deliveriesIngress": a.Ingress, "deliveriesEgress": a.Egress, "deliveriesTransit": a.Transit,
 		"deliveriesToContainer": a.ToContainer, "deliveriesFromContainer": a.FromContainer,
-		"deliveriesEgressRouteContainer": uint64(0), "deliveriesIngressRouteContainer": uint64(0),
+		"deliveriesRedirectedToFallback": uint64(0), "deliveriesEgressRouteContainer": uint64(0), "deliveriesIngressRouteContainer": uint64(0),
 		"priority":    int32(a.Priority),
 		"senderCount": uint32(a.Senders), "gate": a.Gate, "waitingCount": uint32(a.Waiting), "waitingBytes": a.WaitingBytes,
 		"retainedBytes": a.RetainedBytes, "droppedNoDestination": a.DroppedNoDestination, "droppedExpired": a.DroppedExpired,

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"strings"
 	"time"
 
 	"sluice/router/control/config"
@@ -11,12 +12,12 @@ import (
 const routerID = "1"
 
 // notMeasured are attributes of the schema of which sluice has no value: nobody
-// measures how long a delivery has spent in the router, and what depends on link
-// routes, auto-links, route containers and fallback is not there.
+// measures how long a delivery has spent in the router. What counts deliveries to
+// things that are not there, such as fallback destinations, is 0.
 var notMeasured = map[string]bool{
 	"deliveriesDelayed1Sec": true, "deliveriesDelayed10Sec": true,
-	"deliveriesRedirectedToFallback": true, "blockedLinkCount": true,
-	"debugDumpFile": true, "saslConfigDir": true, "saslConfigName": true, "timestampFormat": true,
+	"blockedLinkCount": true,
+	"debugDumpFile":    true, "saslConfigDir": true, "saslConfigName": true, "timestampFormat": true,
 	"trackedDeliveries": true,
 }
 
@@ -24,7 +25,9 @@ func served(a *schema.Attribute) bool { return !notMeasured[a.Name] }
 
 func (d *Desk) routerKind() *kind {
 	k := &kind{schema: schema.ByName("router"), numbered: true}
-	k.columns = order(k.schema, served)
+	// The tools show nothing behind the delays of deliveries if these are absent,
+	// and null if they are null.
+	k.columns = order(k.schema, func(a *schema.Attribute) bool { return served(a) || strings.HasPrefix(a.Name, "deliveriesDelayed") })
 	k.list = func() []string { return []string{routerID} }
 	k.row = func(id string, to []any) ([]any, bool) {
 		c := d.router.Self()
@@ -50,7 +53,7 @@ func routerValues(c *config.Router, o *Overview) map[string]any {
 		"presettledDeliveries": o.Presettled, "droppedPresettledDeliveries": o.DroppedPresettled,
 		"acceptedDeliveries": o.Accepted, "rejectedDeliveries": o.Rejected, "releasedDeliveries": o.Released, "modifiedDeliveries": o.Modified,
 		"deliveriesStuck": uint64(o.Stuck), "deliveriesIngress": o.Ingress, "deliveriesEgress": o.Egress, "deliveriesTransit": o.Transit,
-		"deliveriesIngressRouteContainer": uint64(0), "deliveriesEgressRouteContainer": uint64(0),
+		"deliveriesRedirectedToFallback": uint64(0), "deliveriesIngressRouteContainer": uint64(0), "deliveriesEgressRouteContainer": uint64(0),
 		"linksBlocked": uint32(o.BlockedLinks), "uptimeSeconds": uint32(seconds(o.Started)), "memoryUsage": nil,
 		"workerThreads":        int32(c.WorkerThreads),
 		"helloIntervalSeconds": wholeSeconds(c.HelloInterval), "helloMaxAgeSeconds": wholeSeconds(c.HelloMaxAge),

@@ -46,7 +46,7 @@ const (
 	maxLogLines = 1000
 	// maxFailureLines is how many requests that fail are logged as errors in a
 	// second.
-	maxFailureLines = 10
+	maxFailureLines = 20
 	// quoteLimit is how much of a request's text is repeated in an answer, in
 	// bytes.
 	quoteLimit = 128

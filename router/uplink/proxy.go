@@ -144,10 +144,14 @@ func (u *Uplink) Leave(key string) {
 // Remove detaches a proxy for which there is nobody here any more. It returns
 // false, and does not, while messages need it: those that have come down and
 // whose outcome is on its way up, or those that go up or wait for that, whose
-// sender has gone before.
+// sender has gone before. Once the connection ends it is too late: messages may
+// wait for the next uplink already.
 func (u *Uplink) Remove(id Proxy) bool {
+	if u.ending() {
+		return false
+	}
 	p := u.proxies[id]
-	if p == nil || u.closed {
+	if p == nil {
 		return true
 	}
 	if p.answered {

@@ -40,7 +40,7 @@ func manageCommand() *cli.Command {
 			"   sluice manage update --type log --identity log/SERVER enable=debug+\n" +
 			"   sluice manage update --type connection --identity 7 adminStatus=deleted   # close it\n" +
 			"   sluice manage create --stdin < addresses.json             # a map, or a list of maps\n" +
-			"   sluice manage read --type router --name B --router B      # of another router",
+			"   sluice manage query --type connector --router B           # of another router",
 		Flags: append(append([]cli.Flag{
 			&cli.StringFlag{Name: "type", Usage: "entities of `TYPE`: listener, connector, address, link, connection, log …"},
 			&cli.StringFlag{Name: "name", Usage: "the entity with `NAME`"},
@@ -123,10 +123,7 @@ func manageAction(c *cli.Context) error {
 	}
 	ctx, stop := signal.NotifyContext(c.Context, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := m.do(ctx); err != nil {
-		return notAnswered(ctx, err)
-	}
-	return nil
+	return notAnswered(ctx, m.do(ctx))
 }
 
 func (m *managing) check() error {

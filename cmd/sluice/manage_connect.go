@@ -115,7 +115,7 @@ func notAnswered(ctx context.Context, err error) error {
 	var none *management.NoAnswer
 	var refused *management.StatusError
 	switch {
-	case errors.As(err, &own):
+	case err == nil, errors.As(err, &own):
 		return err
 	case ctx.Err() != nil:
 		return messagesf("interrupted")

@@ -30,6 +30,9 @@ func (m *managing) suggest(ctx context.Context, r *management.Request, err error
 		var short []string
 		for _, full := range m.listOf(ctx, "GET-TYPES", "") {
 			short = append(short, management.ShortType(full))
+			if e := schema.ByName(full); e != nil {
+				short = append(short, e.FileName())
+			}
 		}
 		near = didYouMean(management.ShortType(typ), short)
 	case strings.HasPrefix(text, "Unknown attribute"):

@@ -101,6 +101,7 @@ func TestSortFilterLimit(t *testing.T) {
 		{Options{View: links, Filter: "*producer"}, "21"},
 		{Options{View: links, Filter: "order"}, "9 10 21"},
 		{Options{View: links, Filter: "order?"}, "9 21"}, // the whole name
+		{Options{View: links, Filter: "l"}, "9 10 21"},   // the name of them all
 		{Options{View: links, Limit: 2}, "9 21"},         // the first two there are
 		{Options{View: connections, Sort: "in"}, "3 12 7"},
 		{Options{View: connections, Filter: "alice"}, "7"},
@@ -131,7 +132,7 @@ func TestFilters(t *testing.T) {
 		{"ord", "Orders", true}, {"ord*", "Orders", true}, {"*ders", "orders", true}, {"o?ders", "orders", true}, {"ord?", "orders", false},
 		{"a/*/c", "a/b/c", true}, {"a/*", "a/b/c", true}, {"[x]*", "[x]y", true}, {"[x]", "x", false}, {`\*`, `\abc`, true}, {"é", "É", true},
 	} {
-		if got := newFilter(test.pattern)(test.name); got != test.want {
+		if got := newFilter(test.pattern).match(test.name); got != test.want {
 			t.Errorf("%q of %q: %v", test.pattern, test.name, got)
 		}
 	}

@@ -124,7 +124,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	if s.Edge != nil {
 		s.Edge.collect(c)
 	}
-	for _, p := range memory(s.ChunkBytes, s.PooledBytes, s.Connections, s.Links) {
+	for _, p := range memory(s.ChunkBytes, s.PooledBytes, s.Connections, s.Links, s.Addresses) {
 		c.gauge(descMemory, float64(p.bytes), p.name)
 	}
 	c.gauge(descMemoryLimit, float64(s.MemoryLimit))

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// What a connection and a link take on the Go heap, in bytes, without messages: as
-// measured with thousands of idle ones (tests/pressure). Goroutine stacks are
-// counted by themselves.
+// What a connection with a session, a link and an address take on the Go heap, in
+// bytes, without messages: as measured with thousands of idle ones, which
+// tests/pressure repeats. Goroutine stacks are counted by themselves.
 const (
-	connectionBytes = 5 << 10
-	linkBytes       = 2 << 10
+	connectionBytes = 5632
+	linkBytes       = 1280
+	addressBytes    = 2048
 )
 
 // A part is one of those that the resident memory of the process is made of.
@@ -38,10 +39,10 @@ var samples = []string{
 }
 
 // memory takes the resident memory apart. Objects of the heap are buffers in use
-// and in pools, what connections and links take, and the rest with what has not
-// been collected. What the runtime has for itself is mapped long before it is
+// and in pools, what connections, links and addresses take, and the rest with what
+// has not been collected. What the runtime has for itself is mapped long before it is
 // used: of that as much counts as is resident.
-func memory(buffers, pooled int64, connections, links int) []part {
+func memory(buffers, pooled int64, connections, links, addresses int) []part {
 	read := make([]metrics.Sample, len(samples))
 	for i, name := range samples {
 		read[i].Name = name
@@ -64,6 +65,7 @@ func memory(buffers, pooled int64, connections, links int) []part {
 		{"pools", take(pooled)},
 		{"connections", take(int64(connections) * connectionBytes)},
 		{"links", take(int64(links) * linkBytes)},
+		{"addresses", take(int64(addresses) * addressBytes)},
 		{"objects", left},
 		{"heap_unused", n[1]},
 		{"heap_free", n[2]},

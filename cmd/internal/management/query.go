@@ -69,14 +69,13 @@ func (q Query) Run(ctx context.Context, c Caller) iter.Seq2[*Page, error] {
 				left -= len(p.Rows)
 				more = more && left > 0
 			}
-			if (len(p.Rows) > 0 || offset == 0) && !yield(p, nil) {
-				return
-			}
-			if all || !more || len(p.Rows) == 0 {
-				return
-			}
+			more = more && !all && len(p.Rows) > 0
 			if offset == 0 && names == nil && q.Wanted != nil {
 				names = served(p, append([]string{"identity"}, q.Wanted...))
+			}
+			// Who takes the page may change it.
+			if (len(p.Rows) > 0 || offset == 0) && !yield(p, nil) || !more {
+				return
 			}
 			offset += count
 		}

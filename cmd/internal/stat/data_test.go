@@ -106,11 +106,15 @@ func sluice() *agenttest.Agent {
 	return a
 }
 
-// many is an agent with n links.
+// many is an agent with n links, on ten connections.
 func many(n int) *agenttest.Agent {
-	t := &agenttest.Table{Attributes: []string{"name", "identity", "linkName", "linkDir", "owningAddr", "deliveryCount", "acceptedCount", "creditAvailable"}, N: n}
+	t := &agenttest.Table{Attributes: []string{"name", "identity", "linkName", "linkDir", "owningAddr", "connectionId", "deliveryCount", "acceptedCount", "creditAvailable"}, N: n}
 	t.Make = func(i int) []any {
-		return []any{"l", fmt.Sprint(i), "l", "in", fmt.Sprintf("M0queue.%d", i%1000), uint64(i), uint64(i / 2), uint32(250)}
+		return []any{"l", fmt.Sprint(i), "l", "in", fmt.Sprintf("M0queue.%d", i%1000), fmt.Sprint(i % 10), uint64(i), uint64(i / 2), uint32(250)}
 	}
-	return &agenttest.Agent{Tables: map[string]*agenttest.Table{"router.link": t}}
+	var connections []map[string]any
+	for i := range 10 {
+		connections = append(connections, like(client7, "identity", fmt.Sprint(i), "container", fmt.Sprint("client-", i)))
+	}
+	return &agenttest.Agent{Tables: map[string]*agenttest.Table{"router.link": t, "connection": rows(connections...)}}
 }

@@ -191,10 +191,20 @@ func TestManyRows(t *testing.T) {
 		{Options{View: links, Filter: "queue.7"}, 5552, 30},
 	} {
 		a := many(50_000)
-		w := &firstWrite{asked: func() int { return len(a.Asked()) }}
+		w := &firstWrite{asked: func() (pages int) {
+			for _, r := range a.Asked() {
+				if r.Operation == "QUERY" {
+					pages++
+				}
+			}
+			return pages
+		}}
 		l := &Look{Options: test.o, Out: w}
 		if err := l.Run(t.Context(), []Router{{"A", a}}); err != nil {
 			t.Fatal(err)
+		}
+		if len(l.Failed) > 0 {
+			t.Errorf("%+v: %v", test.o, l.Failed)
 		}
 		if w.lines != test.lines || w.n > test.mostAtOnce {
 			t.Errorf("%+v: %d lines, the first after %d requests", test.o, w.lines, w.n)

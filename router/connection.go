@@ -39,6 +39,7 @@ type connection struct {
 	dir       string // in or out
 	role      config.Role
 	tls       bool
+	traced    bool                 // every frame is logged, whatever the levels; guarded by the connection's lock
 	ws        bool                 // over a WebSocket
 	secured   *tls.ConnectionState // if tls
 	connector *connector           // that has made it; nil for one that was accepted
@@ -201,10 +202,8 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 	r.meshOpen(c, &cfg, limits)
 	r.edgeOpen(c, &cfg, limits)
 	cfg.Properties = r.openProperties(c)
-	protocol := r.logs.Logger(logging.Protocol)
-	if limits.Trace || r.logs.Enabled(logging.Protocol, logging.Trace) {
-		cfg.Trace = r.tracer(c.id, protocol, limits.Trace)
-	}
+	c.traced = limits.Trace
+	cfg.Trace = r.traceOf(c)
 	var cause *transport.CloseCause
 	c.handler = admission.NewConnection(r.shared, linkLimits(limits, r.cfg.Router.ID), c.log, func(h *admission.Connection) {
 		c.opened = true

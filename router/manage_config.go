@@ -132,10 +132,15 @@ func (m *manager) Connectors() (list []management.Connector) {
 	defer m.r.mu.Unlock()
 	for _, c := range m.r.connectors {
 		s := c.Status()
-		v := management.Connector{Connector: c.cfg, Status: s.State, Message: s.Text, FailoverURLs: []string{"amqp://" + c.cfg.Address()}}
+		v := management.Connector{Connector: c.cfg, Status: s.State, FailoverURLs: []string{"amqp://" + c.cfg.Address()}}
+		if s.Text != "" {
+			v.Message = fmt.Sprintf("Connection to %s failed: %s", c.cfg.Address(), s.Text)
+		}
 		switch s.State {
 		case "":
 			v.Status = "INITIALIZING"
+		case "SUCCESS":
+			v.Message = "Connection Opened: dir=out host=" + c.cfg.Address()
 		case "FAILED": // and tried again
 			v.Status = "CONNECTING"
 		}

@@ -10,6 +10,7 @@ import (
 	"sluice/links"
 	"sluice/router/address"
 	"sluice/router/control/config"
+	"sluice/router/control/logging"
 	"sluice/router/control/management"
 	"sluice/router/forward"
 )
@@ -325,6 +326,35 @@ func (m *manager) CloseConnection(id uint64) error {
 	c.log.Info().Msg("Connection force-closed by management")
 	c.driver.Close(amqp.Errorf(amqp.CondConnectionForced, "the connection was closed by management"))
 	return nil
+}
+
+// TraceConnection has every frame of a connection logged, whatever the levels are,
+// or no more.
+func (m *manager) TraceConnection(id uint64, on bool) error {
+	c := m.connection(id)
+	if c == nil {
+		return fmt.Errorf("there is no connection %d", id)
+	}
+	c.driver.Do(func(tc *transport.Conn) {
+		c.traced = on
+		tc.Config().Trace = m.r.traceOf(c)
+	})
+	return nil
+}
+
+// LogsChanged begins or ends to log frames where levels say so.
+func (m *manager) LogsChanged() {
+	for _, c := range m.r.connections() {
+		c.driver.Do(func(tc *transport.Conn) { tc.Config().Trace = m.r.traceOf(c) })
+	}
+}
+
+// traceOf returns what logs the frames of a connection; nil if nothing does.
+func (r *Router) traceOf(c *connection) func(bool, uint16, []byte) {
+	if !c.traced && !r.logs.Enabled(logging.Protocol, logging.Trace) {
+		return nil
+	}
+	return r.tracer(c.id, r.logs.Logger(logging.Protocol), c.traced)
 }
 
 func (m *manager) connection(id uint64) *connection {

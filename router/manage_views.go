@@ -35,6 +35,7 @@ func (m *manager) Connection(id uint64) (v management.Connection, ok bool) {
 	c.driver.Do(func(tc *transport.Conn) {
 		v.Closing = tc.Closing() || tc.Ended()
 		v.Opened, v.Links = tc.Opened() || v.Closing, tc.LinkCount()
+		v.Traced = c.traced
 		v.FramesIn, v.FramesOut, v.Blocked = tc.FramesIn, tc.FramesOut, tc.Blocked.Load()
 		v.User, v.SASL, v.Container = c.handler.User, c.handler.Mechanism, tc.Remote().ContainerID
 		v.Properties = openProperties(tc.Remote().Properties)

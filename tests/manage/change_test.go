@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	goamqp "github.com/Azure/go-amqp"
 
@@ -176,18 +175,22 @@ func TestLog(t *testing.T) {
 	if !found {
 		t.Errorf("got %v", lines)
 	}
-	for _, r := range a.query("logStats") {
-		if r["name"] == "AGENT" && r["debugCount"].(int32) == 0 {
-			t.Errorf("got %v", r)
-		}
+	n := a.lines("AGENT", "debugCount")
+	if n == 0 {
+		t.Error("no line of AGENT is counted")
 	}
 	a.must("operation=UPDATE, type=...log, name=log/AGENT", map[string]any{"enable": "info+", "outputFile": nil})
-	before, _ := os.ReadFile(file)
+	n = a.lines("AGENT", "debugCount")
 	a.must("operation=READ, name=self", nil)
-	time.Sleep(50 * time.Millisecond)
-	if after, _ := os.ReadFile(file); len(after) != len(before) {
-		t.Error("it is still logged")
+	if now := a.lines("AGENT", "debugCount"); now != n {
+		t.Errorf("%d lines more are logged", now-n)
 	}
+}
+
+// lines is how many lines of a module and level have been logged.
+func (a *agent) lines(module, level string) int32 {
+	a.t.Helper()
+	return a.find("logStats", "name", module)[0][level].(int32)
 }
 
 // A link that is detached tells its peer why.
@@ -213,5 +216,46 @@ func TestLink_Detach(t *testing.T) {
 	defer cancel()
 	if _, err := in.Receive(ctx, nil); err == nil || !strings.Contains(err.Error(), "detach-forced") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Frames of one connection are logged while that is asked for, and of all while
+// the level says so.
+func TestTrace(t *testing.T) {
+	b := harness.Start(t, harness.Loopback)
+	a, other := dial(t, b.URL(), "$management"), dial(t, b.URL(), "$management")
+	id := a.query("connection", "identity")[1]["identity"].(string)
+	frames := func(level string) int32 { // that are logged of a request
+		t.Helper()
+		n := a.lines("PROTOCOL", level)
+		other.must("operation=READ, name=self", nil)
+		return a.lines("PROTOCOL", level) - n
+	}
+	trace := func(on bool) {
+		t.Helper()
+		c := a.must("operation=UPDATE, type=...connection, identity="+id, map[string]any{"enableProtocolTrace": on}).(map[string]any)
+		if c["enableProtocolTrace"] != on {
+			t.Errorf("got %v", c)
+		}
+	}
+	if n := frames("infoCount"); n != 0 {
+		t.Errorf("%d frames are logged", n)
+	}
+	trace(true)
+	if n := frames("infoCount"); n < 2 {
+		t.Errorf("%d frames are logged", n)
+	}
+	b.WaitLog("[C"+id+"]:FRAME:", 1)
+	trace(false)
+	if n := frames("infoCount"); n != 0 {
+		t.Errorf("%d frames are logged", n)
+	}
+	a.must("operation=UPDATE, type=...log, name=log/PROTOCOL", map[string]any{"enable": "trace+"})
+	if n := frames("traceCount"); n < 2 {
+		t.Errorf("%d frames are logged", n)
+	}
+	a.must("operation=UPDATE, type=...log, name=log/PROTOCOL", map[string]any{"enable": "info+"})
+	if n := frames("traceCount"); n != 0 {
+		t.Errorf("%d frames are logged", n)
 	}
 }

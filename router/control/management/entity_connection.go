@@ -26,17 +26,17 @@ func (d *Desk) connectionKind() *kind {
 	return k
 }
 
-// updateConnection closes a connection: the one change there is.
+// updateConnection closes a connection, or has its frames logged.
 func (d *Desk) updateConnection(identity string, a attributes) error {
-	if a["enableProtocolTrace"] == true {
-		return notImplemented("enableProtocolTrace cannot be set on a connection that is open: set trace on its listener or connector, or PROTOCOL to trace+ in log")
-	}
 	id, err := strconv.ParseUint(identity, 10, 64)
 	if err != nil {
 		return badRequest("'%s' is no identity of a connection", brief(identity))
 	}
 	if a["adminStatus"] == "deleted" {
 		return d.router.CloseConnection(id)
+	}
+	if on, given := a["enableProtocolTrace"].(bool); given {
+		return d.router.TraceConnection(id, on)
 	}
 	if _, ok := d.router.Connection(id); !ok {
 		return badRequest("there is no connection %d", id)
@@ -50,7 +50,7 @@ func connectionValues(c *Connection) map[string]any {
 		"host": c.Host, "role": string(c.Role), "protocol": "amqp", "dir": direction(c.In), "container": c.Container,
 		"sasl": orNil(c.SASL), "isAuthenticated": c.Authenticated, "user": c.User, "isEncrypted": c.TLS,
 		"sslProto": orNil(c.TLSProto), "sslCipher": orNil(c.TLSCipher), "sslSsf": int64(0), "ssl": c.TLS,
-		"opened": c.Opened, "active": c.Active, "adminStatus": "enabled", "operStatus": "up", "enableProtocolTrace": false,
+		"opened": c.Opened, "active": c.Active, "adminStatus": "enabled", "operStatus": "up", "enableProtocolTrace": c.Traced,
 		"uptimeSeconds": uint32(seconds(c.Started)),
 		"linkCount":     uint32(c.Links), "framesIn": c.FramesIn, "framesOut": c.FramesOut, "bytesIn": c.BytesIn, "bytesOut": c.BytesOut, "blocked": c.Blocked,
 	}

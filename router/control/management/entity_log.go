@@ -83,6 +83,7 @@ func (d *Desk) updateLog(identity string, a attributes) error {
 	if err := d.router.Logs().Set(s); err != nil {
 		return noLogFile(s.Output)
 	}
+	d.router.LogsChanged()
 	return nil
 }
 

@@ -103,6 +103,16 @@ func (f *fake) CloseConnection(id uint64) error {
 	f.closed = append(f.closed, id)
 	return nil
 }
+func (f *fake) TraceConnection(id uint64, on bool) error {
+	c, ok := f.connections[id]
+	if !ok {
+		return badRequest("there is no connection %d", id)
+	}
+	c.Traced = on
+	f.connections[id] = c
+	return nil
+}
+func (f *fake) LogsChanged()    {}
 func (f *fake) Links() []uint64 { return keysOf(f.links) }
 func (f *fake) Link(id uint64) (Link, bool) {
 	f.looked++

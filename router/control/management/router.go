@@ -24,6 +24,8 @@ type Router interface {
 	// CloseConnection closes one with amqp:connection:forced. One that has ended
 	// already is no error.
 	CloseConnection(id uint64) error
+	// TraceConnection has every frame of one logged, or no more.
+	TraceConnection(id uint64, on bool) error
 
 	// Links are the numbers of those with peers, ascending.
 	Links() []uint64
@@ -58,6 +60,8 @@ type Router interface {
 	DeleteAddress(id uint64) error
 
 	Logs() *logging.Logs
+	// LogsChanged is told when settings of logs have changed.
+	LogsChanged()
 }
 
 // An Overview is the router as a whole.
@@ -83,6 +87,7 @@ type Connection struct {
 	Role                config.Role
 	In                  bool // the peer has connected
 	Opened, Closing     bool
+	Traced              bool // every frame is logged
 	Active              bool // false for an uplink of an edge router that is not used
 	Authenticated       bool
 	User, SASL          string

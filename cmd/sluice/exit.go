@@ -14,7 +14,7 @@ const (
 	exitFailed     = 1 // the command failed otherwise; for check: there are mistakes
 	exitUsage      = 2 // the command line is wrong
 	exitConnection = 3 // no connection, or it was lost
-	exitMessages   = 4 // a link or messages were refused; messages were lost, out of order, or late
+	exitMessages   = 4 // a link or messages were refused; messages were lost, out of order, or late; a router did not answer
 )
 
 // statusError is an error with the exit status that it leads to. An empty text

@@ -35,8 +35,8 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Name:  "sluice",
 		Usage: "AMQP 1.0 message router",
 		Description: "Exit status: 0 all went well, 1 the command failed, 2 wrong usage, 3 no connection,\n" +
-			"4 a link or messages were\n" +
-			"refused, lost or late. \"sluice COMMAND --help\" has examples.",
+			"4 a link or messages were refused, lost or late, or a router did not answer.\n" +
+			"\"sluice COMMAND --help\" has examples.",
 		Writer:          stdout,
 		ErrWriter:       stderr,
 		HideVersion:     true,

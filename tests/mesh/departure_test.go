@@ -112,7 +112,7 @@ func TestBC09_ManyStreamsAcrossHops(t *testing.T) {
 	in := dial(t, m.Addr("C"), raw.Options{ReadBuffer: 32 << 10})
 	receiver(t, in.MustSession(), "slow", raw.ReceiverOptions{Credit: uint32(senders)})
 	in.Pause()
-	peaks := sample(m)
+	peaks := sample(t, m)
 	var conns []*raw.Conn
 	for i := range senders {
 		c := dial(t, m.Addr("A"), raw.Options{SendBuffer: 64 << 10})
@@ -127,7 +127,12 @@ func TestBC09_ManyStreamsAcrossHops(t *testing.T) {
 	for i := range n {
 		must(t, out.Send(raw.Numbered(nil, small, uint64(i)), false))
 	}
-	must(t, ok.WaitMessages(n))
+	if !harness.Eventually(harness.Patience/3, func() bool { return ok.Messages() == n }) {
+		for _, name := range m.Names() {
+			t.Logf("%s: %v", name, m.Router(name).Staged())
+		}
+		t.Fatalf("%d of %d messages came beside the streams; the sender has %+v", ok.Messages(), n, out.Result())
+	}
 	peak := peaks()
 	// What a session may hold at the first router, and what crosses: streams that
 	// are not taken hold a window and an outgoing link on each router.

@@ -37,7 +37,7 @@ func TestStoppedReceiver_BehindATrunk(t *testing.T) {
 const tolerated = 0.6
 
 func behindATrunk(t *testing.T, m *harness.Mesh, kind string, with, without *flood) {
-	peaks := sample(m)
+	peaks := sample(t, m)
 	q := stick(t, m, kind)
 	q.waitStuck(t)
 	taken := q.taken.Load()

@@ -30,6 +30,9 @@ func (r *Router) Reload(c *config.Config) (applied, restart []string, err error)
 	if was, is := r.reloaded.Router.MemoryLimit, c.Router.MemoryLimit; was != is {
 		applied = append(applied, "memoryLimit")
 	}
+	if r.stuck.after(c.Router.StuckDelivery) {
+		applied = append(applied, "stuckDeliverySeconds")
+	}
 	r.treatments.load(c)
 	r.limit = c.Router.MemoryLimit
 	r.budgetMemory()

@@ -124,6 +124,7 @@ func New(o Options) (*Router, error) {
 	}
 	r.joinEdge()
 	r.manage()
+	r.stuck.after(o.Config.Router.StuckDelivery)
 	r.metrics = web.NewMetrics(o.Config.Router.MetricsSeries, r.measure)
 	if err := r.prepare(); err != nil {
 		r.closeListeners()

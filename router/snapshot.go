@@ -1,7 +1,6 @@
 package router
 
 import (
-	"runtime/debug"
 	"time"
 
 	"sluice/amqp/transport"
@@ -52,13 +51,6 @@ type measuring struct {
 
 func (r *Router) measuring(details bool) *measuring {
 	m := &measuring{details: details, now: time.Now()}
-	limit := debug.SetMemoryLimit(-1)
-	if limit == 1<<63-1 {
-		limit = 0
-	}
-	if r.limit > 0 {
-		limit = r.limit
-	}
 	m.s = web.Snapshot{
 		ID: r.cfg.Router.ID, Mode: string(r.cfg.Router.Mode), Version: r.version,
 		ConnectionsTotal: r.total.Load(),
@@ -68,7 +60,7 @@ func (r *Router) measuring(details bool) *measuring {
 		ChunkBytes:       buffers.InUse(),
 		PooledBytes:      buffers.Pooled(),
 		BufferLimit:      buffers.Limit(),
-		MemoryLimit:      limit,
+		MemoryLimit:      buffers.Limit() * memoryShare,
 		Mesh:             r.meshSnapshot(),
 		Edge:             r.edgeSnapshot(),
 	}

@@ -73,6 +73,7 @@ func (r *Router) sweep(ctx context.Context) {
 			r.shared.Table.All(func(a *forward.Address) { a.Sweep(now.UnixNano(), r.warnStuck) })
 			r.trimStreams(now)
 			r.manager.watch(now)
+			r.lookForStuck(now)
 			r.sweepEdges(now)
 			if after.due(buffers.InUse()) {
 				trim()

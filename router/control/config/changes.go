@@ -39,7 +39,7 @@ func (c Change) Restart() (rest Change, any bool) {
 }
 
 // changesLive are attributes of a router that can change while it runs.
-var changesLive = map[string]bool{"defaultDistribution": true, "memoryLimit": true}
+var changesLive = map[string]bool{"defaultDistribution": true, "memoryLimit": true, "stuckDeliverySeconds": true}
 
 // Key identifies a listener in changes: its name, or else its address.
 func (l *Listener) Key() string { return nameOr(l.Name, l.Address()) }

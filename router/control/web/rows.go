@@ -192,6 +192,7 @@ func merge(rows []Row) []Row {
 			m.Gauges[j] += n
 		}
 		m.Activity += r.Activity
+		m.Folded = m.Folded && r.Folded
 	}
 	return merged
 }

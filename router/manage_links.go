@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -21,6 +22,9 @@ const (
 	// stuckAfter is the age from which on a delivery counts as stuck, and a link
 	// without credit as blocked.
 	stuckAfter = 10 * time.Second
+	// lastWords is how long a connection that management closes has to say so. A
+	// peer that does not answer for longer is not waited for.
+	lastWords = 250 * time.Millisecond
 	// maxPeers is how many peers are named that a link waits for.
 	maxPeers = 3
 )
@@ -325,6 +329,14 @@ func (m *manager) CloseConnection(id uint64) error {
 	}
 	c.log.Info().Msg("Connection force-closed by management")
 	c.driver.Close(amqp.Errorf(amqp.CondConnectionForced, "the connection was closed by management"))
+	_, serving := m.r.running.contexts()
+	m.r.running.start(serving, func(ctx context.Context) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(lastWords):
+			c.driver.Abort()
+		}
+	})
 	return nil
 }
 

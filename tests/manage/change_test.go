@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	goamqp "github.com/Azure/go-amqp"
 
@@ -257,5 +258,36 @@ func TestTrace(t *testing.T) {
 	a.must("operation=UPDATE, type=...log, name=log/PROTOCOL", map[string]any{"enable": "info+"})
 	if n := frames("traceCount"); n != 0 {
 		t.Errorf("%d frames are logged", n)
+	}
+}
+
+// A peer that says nothing is dropped soon after it was told.
+func TestConnection_SilentPeer(t *testing.T) {
+	b := harness.Start(t, harness.Loopback)
+	a := dial(t, b.URL(), "$management")
+	c, err := net.Dial("tcp", b.Addr())
+	must(t, err)
+	defer c.Close()
+	open := []byte("AMQP\x00\x01\x00\x00\x00\x00\x00\x16\x02\x00\x00\x00\x00\x53\x10\xc0\x09\x01\xa1\x06silent")
+	_, err = c.Write(open)
+	must(t, err)
+	var rows []map[string]any
+	wait(t, "it is there", func() bool { rows = a.find("connection", "container", "silent"); return len(rows) == 1 })
+	began := time.Now()
+	a.must("operation=UPDATE, type=...connection, identity="+rows[0]["identity"].(string), map[string]any{"adminStatus": "deleted"})
+	wait(t, "it is gone", func() bool { return len(a.find("connection", "container", "silent")) == 0 })
+	if d := time.Since(began); d > 1500*time.Millisecond {
+		t.Errorf("it took %v", d)
+	}
+	said := make([]byte, 4096)
+	n := 0
+	for {
+		k, err := c.Read(said[n:])
+		if n += k; err != nil {
+			break
+		}
+	}
+	if !strings.Contains(string(said[:n]), "amqp:connection:forced") {
+		t.Errorf("it was told %q", said[:n])
 	}
 }

@@ -43,7 +43,7 @@ func TestAnswers(t *testing.T) {
 		{"operation=CREATE, type=...router.config.address, name=fooaddr", m("prefix", "foo", "distribution", "closest"), 201,
 			`{name:"fooaddr",identity:"2",type:"...router.config.address",prefix:"foo",distribution:"closest",waypoint:false,ingressPhase:int(0),egressPhase:int(0),pattern:null,priority:int(-1),fallback:false,enableFallback:false,…`},
 		{"operation=CREATE, type=...router.config.address", m("pattern", "/a/*/b/", "priority", uint64(7), "redeliver", "yes"), 201,
-			`{name:"router.config.address/2",identity:"2",type:"...router.config.address",prefix:null,distribution:"balanced",waypoint:false,ingressPhase:int(0),egressPhase:int(0),pattern:"a/*/b",priority:int(7),…`},
+			`{name:"address/1",identity:"2",type:"...router.config.address",prefix:null,distribution:"balanced",waypoint:false,ingressPhase:int(0),egressPhase:int(0),pattern:"a/*/b",priority:int(7),…`},
 		{"operation=CREATE, type=...listener, name=new2", m("port", int32(22042), "host", "127.0.0.1", "maxFrameSize", "4096", "http", "no"), 201,
 			`{host:"127.0.0.1",port:"22042",role:"normal",cost:int(1),authenticatePeer:false,requireEncryption:false,requireSsl:false,maxFrameSize:int(4096),…`},
 		{"operation=CREATE, type=...connector", m("name", "c2", "port", "22043", "saslPassword", "pass:x", "verifyHostName", false), 201, `{host:"127.0.0.1",port:"22043",role:"normal",…`},
@@ -341,5 +341,20 @@ func TestDummy(t *testing.T) {
 	ask(t, d, properties("operation=DELETE, identity=dummy/0"), nil)
 	if status, _, _ := ask(t, d, properties("operation=READ, name=d1"), nil); status != 404 {
 		t.Errorf("got %d", status)
+	}
+}
+
+// An address without a name has one that is made of its number.
+func TestUnnamedAddress(t *testing.T) {
+	f := newFake(t)
+	d := NewDesk(f)
+	ask(t, d, properties("operation=CREATE, type=...router.config.address"), m("prefix", "x"))
+	if status, _, body := ask(t, d, properties("operation=READ, type=...router.config.address, name=address/1"), nil); status != 200 {
+		t.Errorf("%d %s", status, show(body))
+	}
+	for _, name := range []string{"address/0", "address/7", "address/x", "address/-1", "address/18446744073709551615"} {
+		if status, _, _ := ask(t, d, properties("operation=READ, type=...router.config.address, name="+name), nil); status != 404 {
+			t.Errorf("%s: %d", name, status)
+		}
 	}
 }

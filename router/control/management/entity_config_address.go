@@ -25,6 +25,11 @@ func (d *Desk) configAddressKind() *kind {
 	}
 	k.named = func(name string) (string, bool) {
 		id, ok := d.router.ConfigAddressNamed(name)
+		if number, unnamed := strings.CutPrefix(name, "address/"); !ok && unnamed {
+			n, err := strconv.ParseUint(number, 10, 32)
+			a, known := d.router.ConfigAddress(n + 1)
+			id, ok = n+1, err == nil && known && a.Name == ""
+		}
 		return strconv.FormatUint(id, 10), ok
 	}
 	k.create = d.createAddress
@@ -48,7 +53,7 @@ func configAddressValues(id uint64, a *config.Address) map[string]any {
 		"multicastPatienceSeconds": wholeSeconds(a.MulticastPatience),
 	}
 	if a.Name == "" {
-		v["name"] = "router.config.address/" + identity
+		v["name"] = "address/" + strconv.FormatUint(id-1, 10) // they are counted from 0 by name, from 1 by identity
 	}
 	return v
 }

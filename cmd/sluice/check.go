@@ -26,8 +26,12 @@ func checkCommand() *cli.Command {
 			"Examples:\n" +
 			"   sluice check /etc/qpid-dispatch/qdrouterd.conf\n" +
 			"   sluice check base.conf site.yaml        # as: sluice run -c base.conf -c site.yaml\n" +
-			"   sluice check --json router.conf | jq .problems",
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
+			"   sluice check --json router.conf | jq .problems\n" +
+			"   sluice check --diff amqp://127.0.0.1:5672 router.conf   # what a reload would do there",
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
+			&cli.StringFlag{Name: "diff", Usage: "say what a reload of the files would change at the router that runs at `URL`: + comes, - goes, ~ changes, ! needs a restart"},
+		}, diffFlags()...),
 		Action: check,
 	}
 }
@@ -39,6 +43,12 @@ func check(c *cli.Context) error {
 	cfg, problems := config.Load(c.Args().Slice(), config.Options{})
 	if cfg != nil {
 		problems = cfg.Warnings
+	}
+	if c.String("diff") != "" && cfg != nil {
+		for _, p := range problems {
+			fmt.Fprintln(c.App.ErrWriter, p)
+		}
+		return checkDiff(c, cfg)
 	}
 	if c.Bool("json") {
 		if err := writeCheckJSON(c.App.Writer, cfg, problems); err != nil {

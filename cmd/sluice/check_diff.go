@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sluice/cmd/internal/management"
+	"sluice/router/control/config"
+	"sluice/router/control/schema"
+)
+
+// diffSections are what a running router tells of its configuration, by the
+// names in files.
+var diffSections = []string{"router", "sslProfile", "listener", "connector", "address", "log"}
+
+// undiffed are attributes that a router does not tell, or tells only in other words
+// than a file: a difference in them says nothing.
+var undiffed = []string{"saslPassword", "password", "passwordFile", "ingressPhase", "egressPhase", "workerThreads", "openProperties"}
+
+// checkDiff prints what a reload of the files would do to the router at url.
+func checkDiff(c *cli.Context, cfg *config.Config) error {
+	options, err := connection(c)
+	if err != nil {
+		return err
+	}
+	options.URL = c.String("diff")
+	a := &agents{options: options, timeout: management.DefaultTimeout}
+	defer a.close()
+	text, err := runningConfig(c.Context, a)
+	if err != nil {
+		return notAnswered(c.Context, err)
+	}
+	running, problems := config.LoadText("running.json", text, config.Options{ID: cfg.Router.ID})
+	if running == nil {
+		return fmt.Errorf("the configuration of the running router is not understood: %v", problems)
+	}
+	printPlan(c.App.Writer, planned(running, cfg))
+	return nil
+}
+
+// runningConfig writes the configuration of the router down as a file in JSON.
+func runningConfig(ctx context.Context, a *agents) (string, error) {
+	client, err := a.connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	var doc []any
+	for _, section := range diffSections {
+		entity := schema.ByFileName(section)
+		q := management.Query{Type: entity.FullName()}
+		for page, err := range q.Run(ctx, a.here(client)) {
+			if err != nil {
+				return "", err
+			}
+			for _, row := range page.Rows {
+				if given := settings(entity, page.Attributes, row); given != nil {
+					doc = append(doc, []any{section, given})
+				}
+			}
+		}
+	}
+	b, err := json.Marshal(doc)
+	return string(b), err
+}
+
+// settings are the attributes of an entity that a file would give; nil if it says
+// nothing.
+func settings(e *schema.Entity, names []string, row []any) map[string]any {
+	given := map[string]any{}
+	for i, name := range names {
+		at := e.Attribute(name)
+		if at == nil || !at.Settable() || at.Hidden || at.Deprecated || i >= len(row) || row[i] == nil || slices.Contains(undiffed, name) {
+			continue
+		}
+		v := management.Plain(row[i])
+		text := fmt.Sprint(v)
+		generated := name == "name" && strings.HasPrefix(text, strings.TrimPrefix(e.FileName(), "router.config.")+"/")
+		empty := text == "" || !at.HasDefault && (text == "0" || text == "-1" || text == "false")
+		assumed := e.Name == "log" && (name == "includeTimestamp" && text == "true" || name == "outputFile" && text == "stderr")
+		if generated || empty || assumed || at.HasDefault && text == at.Default {
+			continue
+		}
+		given[name] = v
+	}
+	if e.Name == "log" && len(given) <= 1 {
+		return nil // a module about which nothing was said
+	}
+	return given
+}
+
+// A planLine is one thing that a reload would do.
+type planLine struct {
+	sign, text string
+}
+
+// planned says what leads from one configuration to another.
+func planned(running, cfg *config.Config) (lines []planLine) {
+	for _, change := range config.Changes(running, cfg) {
+		change.Attributes = slices.DeleteFunc(change.Attributes, func(name string) bool { return slices.Contains(undiffed, name) })
+		what := strings.TrimSpace(change.Section + " " + change.Name)
+		switch rest, needsRestart := change.Restart(); {
+		case change.Added:
+			lines = append(lines, planLine{"+", what})
+		case change.Attributes == nil:
+			lines = append(lines, planLine{"-", what})
+		case len(change.Attributes) == 0:
+		case change.Section == "router":
+			live := slices.DeleteFunc(slices.Clone(change.Attributes), func(name string) bool { return slices.Contains(rest.Attributes, name) })
+			if len(live) > 0 {
+				lines = append(lines, planLine{"~", what + ": " + strings.Join(live, ", ")})
+			}
+			if needsRestart {
+				lines = append(lines, planLine{"!", what + ": " + strings.Join(rest.Attributes, ", ") + ": needs a restart"})
+			}
+		case change.Section == "address" || change.Section == "log":
+			lines = append(lines, planLine{"~", what + ": " + strings.Join(change.Attributes, ", ")})
+		default:
+			lines = append(lines, planLine{"~", what + ": " + strings.Join(change.Attributes, ", ") + ": it is made again"})
+		}
+	}
+	return lines
+}
+
+// printPlan prints it: + comes, - goes, ~ changes, ! needs a restart.
+func printPlan(w io.Writer, lines []planLine) {
+	if len(lines) == 0 {
+		fmt.Fprintln(w, "nothing would change")
+	}
+	for _, l := range lines {
+		fmt.Fprintln(w, l.sign, l.text)
+	}
+}
+
+// diffFlags are those that say how to reach the running router.
+func diffFlags() []cli.Flag {
+	return slices.DeleteFunc(connectFlags(), func(f cli.Flag) bool { return slices.Contains(f.Names(), "url") })
+}

@@ -1,4 +1,5 @@
-// Package deploy holds what it takes to install sluice: a systemd unit, an image
-// and example configurations. Its tests load every example, so that none of
-// them rots.
+// Package deploy holds what it takes to install sluice and to watch it: a systemd
+// unit, an image, example configurations, a Grafana dashboard and alert rules for
+// Prometheus. Its tests load every example, and check that dashboard and rules
+// name only metrics and labels that there are, so that none of them rots.
 package deploy

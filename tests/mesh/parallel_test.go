@@ -79,6 +79,7 @@ func TestParallelConnections_Streams(t *testing.T) {
 		must(t, out.Stream(2<<20, noise, false))
 	}
 	must(t, in.WaitMessages(4))
+	must(t, out.WaitSettled(4)) // or an outcome might be lost with the connection
 	m.Proxy("two").Refuse()
 	m.Proxy("two").Reset()
 	m.WaitNeighbour("A", "B", 1)

@@ -11,7 +11,11 @@
 // for each connection its reader
 // and, while its socket is full, its writer. Run waits for all of them.
 //
-// Lock order: a connection (driver.Driver), then a shard of the table or an
-// address (forward.Address), then leaves: links.Delivery, links.Sender, the
-// inbox of a connection, Router.mu. No goroutine holds two connections' locks.
+// Management is in the files manage_*.go: what of the router it sees and changes.
+// Its agent is a client of the router, with two goroutines more.
+//
+// Lock order: manager.mu (of management), a connection (driver.Driver), then a
+// shard of the table or an address (forward.Address), then leaves:
+// links.Delivery, links.Sender, treatments.mu, the inbox of a connection,
+// Router.mu. No goroutine holds two connections' locks.
 package router

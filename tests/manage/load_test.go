@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	goamqp "github.com/Azure/go-amqp"
 
 	"sluice/tests/harness"
+	"sluice/tests/raw"
 )
 
 // Ten thousand addresses are created one by one, and read again, in seconds.
@@ -120,4 +122,78 @@ func TestBC97_CloseBusyConnections(t *testing.T) {
 	}
 	wait(t, "only two are left", func() bool { return len(a.query("connection", "identity")) == 2 })
 	a.fails("operation=UPDATE, type=...connection, identity=99999", map[string]any{"adminStatus": "deleted"}, 400, "there is no connection 99999")
+}
+
+// Lists of many links come in pages or at once, and cost those who send and
+// receive meanwhile little.
+func TestManyLinks(t *testing.T) {
+	connections, each := 10, 1000
+	if os.Getenv("SLUICE_FULL") != "" {
+		connections = 50
+	}
+	b := harness.Start(t, harness.Loopback)
+	for i := range connections {
+		c, err := raw.Dial(b.Addr(), raw.Options{})
+		must(t, err)
+		t.Cleanup(c.Abort)
+		s := c.MustSession()
+		for j := range each {
+			_, err := s.Receiver(fmt.Sprintf("links/%d/%d", i, j), raw.ReceiverOptions{Credit: 1})
+			must(t, err)
+		}
+	}
+	a := dial(t, b.URL(), "$management")
+	want := connections*each + 2
+	began := time.Now()
+	if rows := a.query("router.link"); len(rows) != want {
+		t.Errorf("%d links", len(rows))
+	}
+	paged := time.Since(began)
+	began = time.Now()
+	body := a.must("operation=QUERY, entityType=...router.link", map[string]any{"attributeNames": []any{}}).(map[string]any)
+	if rows := body["results"].([]any); len(rows) != want {
+		t.Errorf("%d links", len(rows))
+	}
+	whole := time.Since(began)
+	began = time.Now()
+	if r := a.query("router", "linkCount", "addrCount"); r[0]["linkCount"] != uint64(want) {
+		t.Errorf("got %v", r)
+	}
+	report(t, "%d links in pages of 500 in %v, at once in %v; the router's counts in %v", want, paged.Round(time.Millisecond), whole.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
+
+	c, err := raw.Dial(b.Addr(), raw.Options{})
+	must(t, err)
+	defer c.Abort()
+	s := c.MustSession()
+	in, err := s.Receiver("busy", raw.ReceiverOptions{Credit: 1000})
+	must(t, err)
+	out, err := s.Sender("busy", raw.SenderOptions{})
+	must(t, err)
+	const n = 1_000_000
+	carry := func() time.Duration {
+		from, began := in.Messages(), time.Now()
+		for i := range n {
+			must(t, out.Send(raw.Numbered(nil, 100, uint64(i)), true))
+		}
+		must(t, in.WaitMessages(from+n))
+		return time.Since(began)
+	}
+	carry()
+	alone := carry()
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Second):
+				a.query("router.link")
+			}
+		}
+	}()
+	watched := carry()
+	close(stop)
+	<-done
+	report(t, "%d messages in %v, and in %v while all links are read every second", n, alone.Round(time.Millisecond), watched.Round(time.Millisecond))
 }

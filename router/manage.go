@@ -191,6 +191,11 @@ func (m *manager) Overview() management.Overview {
 			o.Transit += n.DeliveriesOut
 		}
 	}
+	// What goes to the agent leaves the router as little as what comes from it
+	// enters.
+	requests, replies := m.agent.Counts()
+	o.Ingress -= min(replies, o.Ingress)
+	o.Egress -= min(requests, o.Egress)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lookLocked(time.Now())

@@ -53,6 +53,10 @@ func TestCountsAgree(t *testing.T) {
 		t.Errorf("got %v", addr)
 	}
 	r := a.query("router")[0]
+	// The requests are those of this test and this one.
+	if in, out := r["deliveriesIngress"].(uint64)-n, r["deliveriesEgress"].(uint64)-n; in != a.next || out != a.next-1 {
+		t.Errorf("%d requests have come and %d replies left, of %d", in, out, a.next)
+	}
 	if r["presettledDeliveries"].(uint64) < n/3 || r["acceptedDeliveries"].(uint64) < 2*n/3 || r["connectionCount"] != uint64(2) || r["linkCount"] != uint64(4) {
 		t.Errorf("got %v", r)
 	}

@@ -3,6 +3,7 @@ package management
 import (
 	"context"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -22,6 +23,8 @@ type Agent struct {
 
 	failed   time.Time // when the failures were begun to be counted
 	failures int
+
+	requests, replies atomic.Uint64
 
 	maxWaiting int64 // as the constant of that name; tests need less
 
@@ -101,8 +104,13 @@ func (a *Agent) attend(ctx context.Context) error {
 	}
 }
 
+// Counts are the messages that the agent has received from the router, and sent
+// to it.
+func (a *Agent) Counts() (requests, replies uint64) { return a.requests.Load(), a.replies.Load() }
+
 // receive takes a request.
 func (a *Agent) receive(o *outlets, m service.Message) {
+	a.requests.Add(1)
 	q, err := decode(m.Bytes)
 	if err != nil {
 		log := a.log

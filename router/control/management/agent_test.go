@@ -174,6 +174,9 @@ func TestAgent(t *testing.T) {
 			if n := x.count(messaging.StateAccepted); n != 600 {
 				t.Errorf("%d requests were accepted", n)
 			}
+			if in, out := b.agent.Counts(); in%600 != 0 || in != out {
+				t.Errorf("%d requests and %d replies are counted", in, out)
+			}
 			x.c.Close()
 		}
 	})

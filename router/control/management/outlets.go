@@ -98,7 +98,10 @@ func (o *outlets) send(out *outlet, reply []byte) {
 	}
 	out.bytes.Add(n)
 	o.bytes.Add(n)
-	left := func(messaging.DeliveryState) {
+	left := func(s messaging.DeliveryState) {
+		if s.Kind == messaging.StateAccepted { // the router has it
+			o.agent.replies.Add(1)
+		}
 		out.bytes.Add(-n)
 		o.bytes.Add(-n)
 		out.moved.Store(time.Now().UnixNano())

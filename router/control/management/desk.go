@@ -96,7 +96,8 @@ func (d *Desk) do(q *request) (*reply, error) {
 	if q.operation == "CREATE" {
 		return d.create(q)
 	}
-	if q.typ == "" && !q.hasName && !q.hasIdentity || agent(q.typ) && (!q.hasIdentity && !q.hasName || q.name == "self" || q.identity == "self") {
+	nameless := !q.hasName && !q.hasIdentity
+	if nameless && q.typ == "" || agent(q.typ) && (nameless || q.name == "self" || q.identity == "self") {
 		return d.entityOperation(q, d.self, "self", nil)
 	}
 	if q.typ != "" {
@@ -104,21 +105,10 @@ func (d *Desk) do(q *request) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := d.forbidden(q, k); err != nil {
+		if err := d.named(q, k); err != nil {
 			return nil, err
 		}
-		switch {
-		case !k.takes(q.operation) && !abstract(k):
-			return nil, d.cannot(q, k)
-		case !q.hasName && !q.hasIdentity && k.numbered && k.name() == "connection":
-			return nil, badRequest("Name not supported. Identity required")
-		case !q.hasName && !q.hasIdentity && k.numbered:
-			return nil, badRequest("No name or identity provided")
-		case !q.hasName && !q.hasIdentity:
-			return nil, badRequest("%s: No name or identity provided", k.full())
-		case k.name() == "connection" && !q.hasIdentity:
-			return nil, badRequest("Name not supported. Identity required")
-		case k.name() == "connection" && q.operation == "UPDATE":
+		if k.name() == "connection" && q.operation == "UPDATE" {
 			// One that has ended can be closed once more.
 			row, _ := k.row(q.identity, nil)
 			return d.entityOperation(q, k, q.identity, row)
@@ -129,6 +119,26 @@ func (d *Desk) do(q *request) (*reply, error) {
 		return nil, err
 	}
 	return d.entityOperation(q, k, identity, row)
+}
+
+// named checks what can be known of a request about an entity of a type before
+// the entity is looked for.
+func (d *Desk) named(q *request, k *kind) error {
+	if err := d.forbidden(q, k); err != nil {
+		return err
+	}
+	nameless := !q.hasName && !q.hasIdentity
+	switch {
+	case !k.takes(q.operation) && !abstract(k):
+		return d.cannot(q, k)
+	case k.name() == "connection" && !q.hasIdentity:
+		return badRequest("Name not supported. Identity required")
+	case nameless && k.numbered:
+		return badRequest("No name or identity provided")
+	case nameless:
+		return badRequest("%s: No name or identity provided", k.full())
+	}
+	return nil
 }
 
 func abstract(k *kind) bool { return k.schema.Kind == schema.Abstract }
@@ -202,10 +212,12 @@ func (d *Desk) missing(q *request, want *kind, what, which string) error {
 	return &Status{statusNotFound, fmt.Sprintf("No entity with %s=%s", what, brief(which))}
 }
 
+// find looks for an entity in kinds, of which the first may be the type that was
+// asked for. In the others a number says too little: it must come with its type.
 func find(kinds []*kind, name, identity string, byName bool) (*kind, string, []any) {
-	for _, k := range kinds {
-		if k.numbered && !byName && len(kinds) > 1 && k.name() != "router" && !strings.HasPrefix(identity, k.name()+"/") && kinds[0] != k {
-			continue // without a type a number says too little
+	for i, k := range kinds {
+		if i > 0 && !byName && k.numbered && !strings.HasPrefix(identity, k.name()+"/") {
+			continue
 		}
 		if id, row, ok := k.find(name, identity, byName); ok {
 			return k, id, row

@@ -171,8 +171,7 @@ func integer(v any) (int64, bool) {
 	return 0, false
 }
 
-// maximum lengths of what comes from the body are those of the request: it is
-// bounded as a whole.
+// bodyMap returns the body of a request that wants a map; null is an empty one.
 func (r *request) bodyMap() (encoding.Map, error) {
 	switch v := r.body.(type) {
 	case nil:

@@ -46,6 +46,11 @@ const (
 	// pastTime for how long: as many and as long as it takes a scrape to see what
 	// they did last.
 	pastPeers = 1024
+	// pastNeighbors is how many routers are known that have been neighbours: more
+	// than there are.
+	pastNeighbors = 1024
+	// maxName is the most bytes of a name by which something is known.
+	maxName = 256
 	pastTime  = 5 * time.Minute
 )
 
@@ -53,23 +58,22 @@ const (
 func (p *past) end(c *connection, now time.Time) {
 	t := c.gone()
 	p.classes[c.class()].add(t)
-	if c.trunk != nil && c.handler.Container != "" {
+	if !c.opened {
+		return
+	}
+	key := c.peerKey()
+	if n, known := p.neighbors[key.container]; c.trunk != nil && (known || len(p.neighbors) < pastNeighbors) {
 		if p.neighbors == nil {
 			p.neighbors = make(map[string]carried)
 		}
-		n := p.neighbors[c.handler.Container]
 		n.add(t)
-		p.neighbors[c.handler.Container] = n
-	}
-	if !c.opened {
-		return
+		p.neighbors[key.container] = n
 	}
 	one := web.Peer{
 		BytesIn: c.driver.BytesIn.Load(), BytesOut: c.driver.BytesOut.Load(),
 		DeliveriesIn: t.in.Deliveries, DeliveriesOut: t.out.Deliveries,
 	}
 	addPeer(&p.all, &one)
-	key := c.peerKey()
 	old := p.peers[key]
 	if old == nil {
 		if p.peers == nil {
@@ -118,9 +122,11 @@ func addPeer(to, from *web.Peer) {
 	to.DeliveriesOut += from.DeliveriesOut
 }
 
-// peerKey is whose connection it is, which is known when it has been opened.
+// peerKey is whose connection it is, which is known when it has been opened. Peers
+// choose their names, and long ones are cut.
 func (c *connection) peerKey() peerKey {
-	return peerKey{c.handler.Container, c.handler.User, string(c.role)}
+	cut := func(name string) string { return name[:min(len(name), maxName)] }
+	return peerKey{cut(c.handler.Container), cut(c.handler.User), string(c.role)}
 }
 
 // class is the class of a connection's links.

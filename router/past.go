@@ -50,8 +50,8 @@ const (
 	// than there are.
 	pastNeighbors = 1024
 	// maxName is the most bytes of a name by which something is known.
-	maxName = 256
-	pastTime  = 5 * time.Minute
+	maxName  = 256
+	pastTime = 5 * time.Minute
 )
 
 // end counts a connection that has ended. It is called with Router.mu held.

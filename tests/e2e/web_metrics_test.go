@@ -135,8 +135,9 @@ func TestAccessLines(t *testing.T) {
 	}
 }
 
-// A receiver that does not settle is warned of, once: with its link and peer, the
-// age, and what it waits for; and metrics say so.
+// A receiver that does not settle, and one that gives no credit while a message
+// waits, are warned of, once: with link and peer, the age, and what it waits for; and
+// metrics say so.
 func TestStuckDeliveries(t *testing.T) {
 	s := newSite(t, "router {\nstuckDeliverySeconds: 1\n}\n"+webListener+"}\n")
 	slow := s.dial("slow")
@@ -145,9 +146,16 @@ func TestStuckDeliveries(t *testing.T) {
 	if err := out.Send(wire.Data([]byte("x")), false); err != nil {
 		t.Fatal(err)
 	}
-	s.wants("links_stuck", "1")
+	none := s.dial("no-credit")
+	none.MustSession().MustReceiver("w", wire.ReceiverOptions{})
+	waits := s.dial("sends").MustSession().MustSender("w", wire.SenderOptions{})
+	if err := waits.Send(wire.Data([]byte("x")), false); err != nil {
+		t.Fatal(err)
+	}
+	s.wants("links_stuck", "2")
 	s.wants("deliveries_stuck", "1")
 	slow.Close()
+	none.Close()
 	s.wants("links_stuck", "0")
 	s.stop()
 	log := s.logged()
@@ -158,7 +166,10 @@ func TestStuckDeliveries(t *testing.T) {
 			t.Errorf("%q has no %s", line, want)
 		}
 	}
-	if n := strings.Count(log, "is stuck"); n != 1 {
+	if _, line, _ = strings.Cut(log, "it waits for credit of the receiver "); !strings.Contains(line, "address=w") || !strings.Contains(line, "container=no-credit") {
+		t.Errorf("%.200q", line)
+	}
+	if n := strings.Count(log, "is stuck"); n != 2 {
 		t.Errorf("%d lines:\n%s", n, log)
 	}
 }

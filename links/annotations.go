@@ -80,6 +80,9 @@ func (n *notes) read(d *Delivery, b []byte, l *Limits) error {
 		return amqp.Errorf(amqp.CondInvalidField, "message-annotations with %d keys and values: one is left over", items)
 	}
 	n.user, n.items = span{n.section.to - body.Len(), n.section.to}, items
+	if l.Sure && l.TrustIn {
+		return n.readFront(d, b, l)
+	}
 	if !bytes.Contains(section, []byte(routerKeys)) {
 		return nil
 	}
@@ -117,6 +120,28 @@ func (n *notes) read(d *Delivery, b []byte, l *Limits) error {
 	}
 	if at != n.section.to {
 		return amqp.Errorf(amqp.CondDecodeError, "message-annotations are longer than their entries")
+	}
+	return nil
+}
+
+// readFront reads the entries that a router of this family has put first: behind
+// them there are none.
+func (n *notes) readFront(d *Delivery, b []byte, l *Limits) error {
+	for n.items > 0 {
+		value := after(b, n.user.from, n.user.to)
+		if value < 0 || !isRouterKey(b[n.user.from:value]) {
+			return nil
+		}
+		next := after(b, value, n.user.to)
+		if next < 0 {
+			return amqp.Errorf(amqp.CondDecodeError, "message-annotations end within an entry, or have one of an unknown type")
+		}
+		n.routers = true
+		if err := n.take(d, b, span{n.user.from, value}, span{value, next}, l); err != nil {
+			return err
+		}
+		n.user.from = next
+		n.items -= 2
 	}
 	return nil
 }
@@ -269,49 +294,73 @@ func (d *Delivery) beginning(n int) []byte {
 }
 
 // annotate appends the message-annotations that go out on a link with these
-// limits; none, if there are no entries. B begins with the message.
-func (d *Delivery) annotate(out, b []byte, l *Limits) []byte {
+// limits; none, if there are no entries. B begins with the message, and the
+// message goes on at the offset that is returned.
+//
+// The routers of the existing family want the entries of routers last, and find
+// them by a walk through all others. Those of this one put them first, where
+// they are found at once; and where the entries of others are in one piece at
+// the end of the section they stay where they are, whatever comes before them.
+func (d *Delivery) annotate(out, b []byte, l *Limits) (_ []byte, next int) {
 	n := &d.notes
 	out = encoding.AppendDescriptor(out, uint64(messaging.SectionMessageAnnotations))
 	start := len(out)
 	out, mark := encoding.BeginMap(out)
+	first := l.Sure || l.Annotate == AnnotateNone
 	items := n.items
+	user := n.user.of(b)
 	if n.mixed != nil {
-		out = append(out, n.mixed...)
+		user = n.mixed
+	}
+	if !first {
+		out = append(out, user...)
+	}
+	var own int
+	out, own = d.appendOwn(out, b, l)
+	if items += own; items == 0 {
+		return out[:start-3], n.section.to
+	}
+	switch {
+	case !first:
+	case n.mixed == nil && n.user.to == n.section.to && len(user) > 0:
+		return encoding.EndMapBefore(out, mark, items, len(user)), n.user.from
+	default:
+		out = append(out, user...)
+	}
+	return encoding.EndMap(out, mark, items), n.section.to
+}
+
+// appendOwn appends the entries of routers, and returns how many keys and values
+// they have.
+func (d *Delivery) appendOwn(out, b []byte, l *Limits) (_ []byte, items int) {
+	n := &d.notes
+	if l.Annotate == AnnotateNone {
+		return out, 0
+	}
+	out = append(out, n.more.of(b)...)
+	items = n.moreItems
+	switch {
+	case n.hasTo:
+		out = appendText(append(out, keyTo...), d.to)
+		items += 2
+	case d.from.info.Address != "":
+		out = encoding.AppendString(append(out, keyTo...), d.from.info.Address)
+		items += 2
+	}
+	if l.Annotate != AnnotateAll {
+		return out, items
+	}
+	out = append(out, keyIngress...)
+	if n.hasFrom {
+		out = appendText(out, n.ingress.of(b))
 	} else {
-		out = append(out, n.user.of(b)...)
-	}
-	if l.Annotate != AnnotateNone {
-		out = append(out, n.more.of(b)...)
-		items += n.moreItems
-		switch {
-		case n.hasTo:
-			out = appendText(append(out, keyTo...), d.to)
-			items += 2
-		case d.from.info.Address != "":
-			out = encoding.AppendString(append(out, keyTo...), d.from.info.Address)
-			items += 2
-		}
-	}
-	if l.Annotate == AnnotateAll {
-		out = append(out, keyIngress...)
-		if n.hasFrom {
-			out = appendText(out, n.ingress.of(b))
-		} else {
-			out = encoding.AppendString(out, l.Router)
-		}
-		out = append(out, keyTrace...)
-		var list encoding.Mark
-		out, list = encoding.BeginList(out)
-		out = append(out, n.passed.of(b)...)
 		out = encoding.AppendString(out, l.Router)
-		out = encoding.EndList(out, list, n.hops+1)
-		items += 4
 	}
-	if items == 0 {
-		return out[:start-3]
-	}
-	return encoding.EndMap(out, mark, items)
+	out = append(out, keyTrace...)
+	out, list := encoding.BeginList(out)
+	out = append(out, n.passed.of(b)...)
+	out = encoding.AppendString(out, l.Router)
+	return encoding.EndList(out, list, n.hops+1), items + 4
 }
 
 // appendText appends a string.

@@ -59,7 +59,9 @@ func (c *Copy) HandlePost(p *transport.Post) {
 	d := c.d
 	switch p.Kind {
 	case postSenderSettled:
-		if c.started && !c.settled && !c.over {
+		// Of a stream to another router the outcome is wanted all the same: it
+		// tells that the link can be used again.
+		if c.started && !c.settled && !c.over && !c.to.stream {
 			c.over = true
 			s := c.to.Session()
 			if c.sent {

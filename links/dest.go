@@ -397,6 +397,9 @@ func (d *Dest) Forget(c *Copy, by *transport.Conn, state messaging.DeliveryState
 // conclude counts a copy that has an outcome or will get none.
 func (d *Dest) conclude(c *Copy, by *transport.Conn) {
 	d.concluded.Add(1)
+	if c.sent {
+		c.to.free(by)
+	}
 	if d.hop == nil {
 		return
 	}

@@ -16,8 +16,14 @@ import (
 // beside it.
 func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amqp.Error) {
 	if d.format != 0 {
-		// §2.8.11: the sections of other formats are not known.
-		if needsTo {
+		// §2.8.11: the sections of other formats are not known. A router of this
+		// family puts what it has to say in front, as a section.
+		if l.Sure && l.TrustIn {
+			if err := d.openForeign(l); err != nil {
+				return true, asError(err)
+			}
+		}
+		if needsTo && !d.notes.hasTo {
 			return true, amqp.Errorf(amqp.CondNotImplemented, "a message of format 0x%x has no address that is understood here", d.format)
 		}
 		return true, nil
@@ -86,6 +92,18 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 	return true, nil
 }
 
+// openForeign reads what a router has put in front of a message of an unknown
+// format.
+func (d *Delivery) openForeign(l *Limits) error {
+	b := d.beginning(int(min(d.Size(), maxEnvelope)))
+	env, err := messaging.Scan(b, messaging.SectionMessageAnnotations)
+	if err != nil || env.MessageAnnotations.Start != 0 || env.MessageAnnotations.Len() == 0 {
+		return nil
+	}
+	d.notes = notes{section: span{0, env.MessageAnnotations.End}}
+	return d.notes.read(d, b, l)
+}
+
 // scan finds the sections through one, in b or, if that is not enough, in more
 // of the message.
 func (d *Delivery) scan(b []byte, through messaging.Section, more bool) (_ []byte, env messaging.Envelope, ready bool, refusal *amqp.Error) {
@@ -129,7 +147,7 @@ func (d *Delivery) compose(s *Sender, now int64) (prefix []byte, skip int) {
 		waited = (now - d.Arrived) / 1e6
 	}
 	again := waited > 0 || d.Failures > 0
-	annotate := d.format == 0 && (d.notes.routers || s.limits.Annotate != AnnotateNone)
+	annotate := d.notes.routers || s.limits.Annotate != AnnotateNone && (d.format == 0 || s.limits.Sure)
 	if !again && !annotate {
 		return nil, 0
 	}
@@ -148,8 +166,7 @@ func (d *Delivery) compose(s *Sender, now int64) (prefix []byte, skip int) {
 		section := d.notes.section
 		b := d.beginning(section.to)
 		out = append(out, b[at:section.from]...)
-		out = d.annotate(out, b, &s.limits)
-		at = section.to
+		out, at = d.annotate(out, b, &s.limits)
 	}
 	if s.prefix = out; cap(out) > maxEnvelope/8 {
 		s.prefix = nil

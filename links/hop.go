@@ -269,7 +269,25 @@ func (w *Way) stream(by *transport.Conn) *Sender {
 	return s
 }
 
-// free takes a link back. It may be called more than once for one stream.
+// retire ends a link with its session.
+func (w *Way) retire(s *Sender, by *transport.Conn) {
+	w.mu.Lock()
+	_, known := w.streams[s]
+	full := len(w.streams) >= w.most
+	delete(w.streams, s)
+	s.busy = false
+	w.mu.Unlock()
+	if known {
+		s.post(by, transport.Post{To: s, Kind: postRetire})
+	}
+	if h := w.hop.Load(); full && h != nil {
+		h.wake(by)
+	}
+}
+
+// free takes a link back when its message has an outcome, or was not begun: the
+// other router has read it all, so that another is not behind it, and nothing is
+// cut off when the link ends.
 func (w *Way) free(s *Sender, by *transport.Conn) {
 	w.mu.Lock()
 	was := s.busy

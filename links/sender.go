@@ -369,6 +369,13 @@ func (s *Sender) Gone(closed bool) {
 	}
 }
 
+// retire ends a link that carries one message at a time.
+func (s *Sender) retire(by *transport.Conn) {
+	if s.stream {
+		s.way.retire(s, by)
+	}
+}
+
 // free gives a link that carries one message at a time back.
 func (s *Sender) free(by *transport.Conn) {
 	if s.stream {

@@ -263,9 +263,9 @@ func (s *Sender) complete(c *Copy) {
 	if n, bytes, last := c.left(s.Conn()); last {
 		s.pass(d.from, n, bytes)
 	}
-	s.free(s.Conn())
 	switch {
 	case c.over: // the outcome came before the end
+		s.free(s.Conn())
 		c.finish()
 	case c.settled:
 		// A receiver that wants settled deliveries gives no outcome: having
@@ -308,6 +308,7 @@ func (s *Sender) abort(o *transport.Output, c *Copy) int {
 	t.Aborted = true
 	t.Settled, t.HasSettled = true, true
 	s.Session().Send(o, s.ep, t, nil)
+	s.retire(by) // what was sent of the message may stay unread for long
 	c.stop()
 	if !c.over {
 		// §2.7.5: an aborted delivery is settled. Its sender aborted it and
@@ -321,7 +322,6 @@ func (s *Sender) abort(o *transport.Output, c *Copy) int {
 			c.resolve(by, true, messaging.Released)
 		}
 	}
-	s.free(by)
 	c.finish()
 	return 64
 }

@@ -40,6 +40,21 @@ func EndMap(b []byte, m Mark, count int) []byte {
 	return end(b, m, count)
 }
 
+// EndMapBefore is EndMap for a map of which more bytes follow that are not appended here; count counts all of it.
+func EndMapBefore(b []byte, m Mark, count, more int) []byte {
+	body := len(b) - int(m) - narrowHeader + more
+	if body+1 <= math.MaxUint8 && count <= math.MaxUint8 {
+		b[m+1], b[m+2] = byte(body+1), byte(count)
+		return b
+	}
+	b = append(b, 0, 0, 0, 0, 0, 0)
+	copy(b[int(m)+wideHeader:], b[int(m)+narrowHeader:len(b)-wideHeader+narrowHeader])
+	b[m] = codeMap32
+	binary.BigEndian.PutUint32(b[m+1:], uint32(body+4))
+	binary.BigEndian.PutUint32(b[m+5:], uint32(count))
+	return b
+}
+
 // BeginArray opens an array whose elements all have the given constructor (§1.6.24). Append the elements without
 // constructor, then call EndArray.
 func BeginArray(b []byte, constructor byte) ([]byte, Mark) {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"sluice/amqp"
 )
 
 // Back-off of connectors: the first attempts follow quickly, so that a restart
@@ -21,6 +23,7 @@ const (
 	firstPause  = 250 * time.Millisecond
 	lastPause   = 15 * time.Second
 	dialTimeout = 10 * time.Second
+	steady      = 5 * time.Second // after which a connection has been worth making
 )
 
 // A Status says how a connector is doing.
@@ -68,11 +71,12 @@ func (c *Connector) Run(ctx context.Context) error {
 	pause := firstPause
 	for ctx.Err() == nil {
 		c.set("CONNECTING", c.Status().Text)
+		began := time.Now()
 		opened, err := c.attempt(ctx)
 		if ctx.Err() != nil {
 			break
 		}
-		if opened {
+		if opened && (time.Since(began) >= steady || !refused(err)) {
 			pause = firstPause
 		}
 		if err == nil {
@@ -89,6 +93,14 @@ func (c *Connector) Run(ctx context.Context) error {
 		pause = min(2*pause, lastPause)
 	}
 	return nil
+}
+
+// refused tells whether err says that the peer or this end does not want the
+// connection: it will not want the next one either. A peer that is shutting down
+// will.
+func refused(err error) bool {
+	var e *amqp.Error
+	return errors.As(err, &e) && e.Condition != amqp.CondConnectionForced
 }
 
 func (c *Connector) attempt(ctx context.Context) (opened bool, err error) {

@@ -29,15 +29,6 @@ func sized(all, reduced int) int {
 	return reduced
 }
 
-// defect skips a test of what is known to be wrong, unless SLUICE_DEFECTS is set.
-// Whoever mends it takes the call away.
-func defect(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("SLUICE_DEFECTS") == "" {
-		t.Skip("known defect: " + what)
-	}
-}
-
 // small is the size of small bodies in bytes.
 const small = 100
 

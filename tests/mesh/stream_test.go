@@ -45,7 +45,6 @@ func TestBC23_LargeMessageBesideSmallOnes(t *testing.T) {
 // trunk keeps no other waiting. Streams of this size fit into what the routers
 // hold.
 func TestStoppedStream_KeepsNoOtherWaiting(t *testing.T) {
-	defect(t, "links.Way.free gives a link to the next stream when the last one is written, not when it is taken")
 	m := start(t, harness.Pair())
 	for _, size := range []int64{200_000, 400_000, 700_000, 1 << 20, 2 << 20} {
 		t.Run(fmt.Sprint("size=", size), func(t *testing.T) {
@@ -83,7 +82,6 @@ func TestStoppedStream_KeepsNoOtherWaiting(t *testing.T) {
 
 // More streams at a time than a trunk keeps links for: each arrives whole.
 func TestManyStreams_ArriveWhole(t *testing.T) {
-	defect(t, "links.Way.free ends the session of a link of which there are too many, with what the peer has not taken yet")
 	m := start(t, harness.Pair())
 	q := stick(t, m, "many streams")
 	q.waitStuck(t)

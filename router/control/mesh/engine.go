@@ -69,6 +69,8 @@ func (e *Engine) Step(now time.Time, ev Event) {
 		e.linkUp(ev)
 	case LinkDown:
 		e.linkDown(ev.Link)
+	case Alive:
+		e.busy(ev.Link)
 	case Received:
 		if l := e.links[ev.Link]; l != nil && !l.refused {
 			e.received(l, ev.Message)

@@ -21,6 +21,10 @@ type Received struct {
 	Message *Message
 }
 
+// Alive says that something has come in on the connection of a link, whatever it was. A neighbour that is busy may be late
+// with its HELLO.
+type Alive struct{ Link uint64 }
+
 // LocalAdd says that a mobile address has a first local consumer. The same key again is no news.
 type LocalAdd struct {
 	Key       string // first letter M, C, D, E, F or H
@@ -32,6 +36,7 @@ type LocalRemove struct{ Key string }
 
 func (LinkUp) event()      {}
 func (LinkDown) event()    {}
+func (Alive) event()       {}
 func (Received) event()    {}
 func (LocalAdd) event()    {}
 func (LocalRemove) event() {}

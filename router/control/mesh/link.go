@@ -63,6 +63,17 @@ func (e *Engine) linkDown(id uint64) {
 	e.linksChanged()
 }
 
+// busyFactor is for how many times HelloMaxAge a neighbour without HELLO that sends other things is believed to be busy. It
+// is bounded because a router whose control plane has died is none, whatever else it does.
+const busyFactor = 4
+
+// busy keeps a neighbour whose connection is not silent.
+func (e *Engine) busy(id uint64) {
+	if l := e.links[id]; l != nil && !l.confirmed.IsZero() && e.now.Before(l.heard.Add(busyFactor*e.cfg.HelloMaxAge)) {
+		l.confirmed = e.now
+	}
+}
+
 // refuse ends a link for good. The caller then calls linksChanged.
 func (e *Engine) refuse(l *link, format string, args ...any) {
 	l.refused, l.waiting = true, false

@@ -10,6 +10,7 @@ import (
 
 	"sluice/amqp"
 	"sluice/amqp/messaging"
+	"sluice/amqp/transport"
 	"sluice/links"
 	"sluice/router/address"
 	"sluice/router/control/mesh"
@@ -48,13 +49,14 @@ type Network struct {
 	near  map[string]nearness // of addresses by key
 
 	// Owned by Run.
-	engine *mesh.Engine
-	trunks map[uint64]*peer
-	routes *mesh.Routes
-	hops   map[string]*links.Hop
-	reach  map[string]*reach // by key
-	dirty  map[string]struct{}
-	warned map[string]struct{} // of other protocol versions
+	listened time.Time
+	engine   *mesh.Engine
+	trunks   map[uint64]*peer
+	routes   *mesh.Routes
+	hops     map[string]*links.Hop
+	reach    map[string]*reach // by key
+	dirty    map[string]struct{}
+	warned   map[string]struct{} // of other protocol versions
 }
 
 // peer is what Run knows of a trunk.
@@ -62,6 +64,7 @@ type peer struct {
 	trunk    *trunk.Trunk
 	since    time.Time
 	heard    time.Time // the last HELLO
+	frames   uint64    // that have come in
 	sent     uint64
 	received uint64
 	lost     uint64
@@ -173,6 +176,7 @@ func (n *Network) Run(ctx context.Context) {
 		case <-timer.C:
 		}
 		now := time.Now()
+		n.listen(now)
 		n.take(now)
 		n.engine.Tick(now)
 		n.act()
@@ -193,6 +197,26 @@ func (n *Network) discard() {
 	for _, w := range inbox {
 		if w.kind == trunkMessage {
 			w.message.Done(messaging.Accepted)
+		}
+	}
+}
+
+// listen tells the engine, once a second, which connections are not silent.
+func (n *Network) listen(now time.Time) {
+	if now.Sub(n.listened) < time.Second {
+		return
+	}
+	n.listened = now
+	for id, p := range n.trunks {
+		d, ok := p.trunk.Conn.Owner().(interface{ Do(func(*transport.Conn)) })
+		if !ok {
+			continue
+		}
+		var frames uint64
+		d.Do(func(c *transport.Conn) { frames = c.FramesIn })
+		if frames != p.frames {
+			p.frames = frames
+			n.engine.Step(now, mesh.Alive{Link: id})
 		}
 	}
 }

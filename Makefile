@@ -8,7 +8,7 @@ RACE    := $(CURDIR)/bin/sluice-race
 # Packages whose tests load a router in a process of its own. Their own clients
 # run without the race detector, and one package after the other, so that they
 # measure the router and not each other.
-LOADED  := ./tests/interop ./tests/pressure
+LOADED  := ./tests/interop ./tests/pressure ./tests/mesh ./tests/manage
 BINS     = SLUICE_BIN=$(BINARY) SLUICE_RACE_BIN=$(RACE)
 
 .PHONY: build run check clients binaries test race fuzz pressure bench bench-compare micro clean
@@ -36,8 +36,8 @@ binaries: build
 	CGO_ENABLED=1 $(GO) build -race -tags poison -o $(RACE) ./cmd/sluice
 
 test: check clients binaries
-	$(BINS) $(GO) test -race -shuffle=on -timeout 10m $$($(GO) list ./... | grep -v -e /tests/interop -e /tests/pressure)
-	$(BINS) $(GO) test -shuffle=on -p 1 -timeout 14m $(LOADED)
+	$(BINS) $(GO) test -race -shuffle=on -timeout 10m $$($(GO) list ./... | grep -v -e /tests/interop -e /tests/pressure -e /tests/mesh -e /tests/manage)
+	$(BINS) $(GO) test -shuffle=on -p 1 -timeout 20m $(LOADED)
 
 race: binaries
 	$(BINS) $(GO) test -race -tags poison -shuffle=on -timeout 20m ./...

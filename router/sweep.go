@@ -75,7 +75,7 @@ func (r *Router) sweep(ctx context.Context) {
 			r.manager.watch(now)
 			r.lookForStuck(now)
 			r.sweepEdges(now)
-			if after.due(buffers.InUse()) {
+			if n := buffers.InUse(); after.due(n, n+buffers.Pooled()) {
 				trim()
 			}
 		}

@@ -11,17 +11,25 @@ import (
 const (
 	trimAbove = 64 << 20 // bytes of buffers that must have become free
 	trimAfter = 5        // sweeps in a row that must have found them free
+	trimPause = 30       // sweeps after which it is looked at again: who needs the memory again and again keeps it that long
 )
 
 // A trimmer decides when memory is given back to the system.
 type trimmer struct {
-	peak  int64 // most bytes of buffers in use since the last time
+	peak  int64 // most bytes of buffers since the last time
 	quiet int   // sweeps in a row with much less in use
+	pause int   // sweeps for which nothing is done
 }
 
-// due takes the bytes of buffers in use now and tells whether it is time.
-func (t *trimmer) due(inUse int64) bool {
-	t.peak = max(t.peak, inUse)
+// due takes the bytes of buffers in use now, and of all that there are, which is
+// how many were in use at a time since they were last collected, and tells whether
+// it is time.
+func (t *trimmer) due(inUse, made int64) bool {
+	if t.pause > 0 {
+		t.pause--
+		return false
+	}
+	t.peak = max(t.peak, made, inUse)
 	if t.peak-inUse < trimAbove || inUse > t.peak/2 {
 		t.quiet = 0
 		return false
@@ -29,7 +37,7 @@ func (t *trimmer) due(inUse int64) bool {
 	if t.quiet++; t.quiet < trimAfter {
 		return false
 	}
-	t.peak, t.quiet = inUse, 0
+	*t = trimmer{peak: inUse, pause: trimPause}
 	return true
 }
 

@@ -25,6 +25,9 @@ const (
 	keyTrace   = "\xa3\x0ex-opt-qd.trace"   // list of strings: the routers that it passed
 )
 
+// maxPhase is the highest phase, that of fallback destinations.
+const maxPhase = 'F' - '0'
+
 // Annotate says which entries of routers go out on a link.
 type Annotate uint8
 
@@ -59,6 +62,7 @@ type notes struct {
 	passed    span // the strings of the trace, encoded
 	hops      int  // their number
 	more      span // phase and stream
+	phase     byte // of the overriding address, as in its key; 0 for the default
 	moreItems int
 }
 
@@ -202,6 +206,13 @@ func (n *notes) take(d *Delivery, b []byte, key, value span, l *Limits) error {
 		}
 		d.to, n.hasTo = append(d.to[:0], text...), true
 	case keyPhase, keyStream:
+		if string(key.of(b)) == keyPhase {
+			phase, err := phaseOf(v)
+			if err != nil {
+				return err
+			}
+			n.phase = phase
+		}
 		if n.moreItems > 0 && n.more.to == key.from {
 			key.from = n.more.from
 		}
@@ -254,6 +265,19 @@ func isRouterKey(key []byte) bool {
 	return false
 }
 
+// phaseOf reads a phase: an integer from 0, added to the character of phase 0.
+func phaseOf(raw []byte) (byte, error) {
+	dec := encoding.NewDecoder(raw)
+	v, err := dec.Int()
+	if err != nil {
+		return 0, amqp.Errorf(amqp.CondInvalidField, "the phase annotation is not an int: %v", err)
+	}
+	if v < 0 || v > maxPhase {
+		return 0, amqp.Errorf(amqp.CondInvalidField, "the phase annotation is %d, which is not from 0 to %d", v, maxPhase)
+	}
+	return '0' + byte(v), nil
+}
+
 // stringOf reads a string. The short form is nearly all there is.
 func stringOf(raw []byte) ([]byte, error) {
 	if len(raw) >= 2 && raw[0] == 0xa1 && int(raw[1]) == len(raw)-2 && utf8.Valid(raw[2:]) {
@@ -275,6 +299,15 @@ func (d *Delivery) Ingress() []byte {
 		return nil
 	}
 	return d.notes.ingress.of(d.beginning(d.notes.section.to))
+}
+
+// Phase is that of the address that a router has given the message, as in its
+// key: '0' unless it says another one.
+func (d *Delivery) Phase() byte {
+	if d.notes.phase == 0 || !d.notes.hasTo {
+		return '0'
+	}
+	return d.notes.phase
 }
 
 // Passed tells how many routers the message has passed, and whether this one was

@@ -33,10 +33,10 @@ type Router struct {
 // NotFound is the refusal of an address that is configured as unavailable.
 func notFound() *amqp.Error { return amqp.Errorf(amqp.CondNotFound, "Node not found") }
 
-// lookup finds the address that a message of an anonymous terminus names. It
-// has no destination unless a link made it.
-func (rt *Router) lookup(to []byte) (*forward.Address, *amqp.Error) {
-	name := address.Parse(string(to), rt.Identity)
+// lookup finds the address that a message of an anonymous terminus names, in this
+// phase. It has no destination unless a link or another router made it.
+func (rt *Router) lookup(to []byte, phase byte) (*forward.Address, *amqp.Error) {
+	name := address.Parse(string(to), rt.Identity).WithPhase(phase)
 	if a := rt.Table.Find(name); a != nil {
 		if a.Distribution == forward.Unavailable {
 			return nil, amqp.Errorf(amqp.CondNotFound, "Deliveries cannot be sent to an unavailable address")
@@ -51,8 +51,8 @@ func (rt *Router) lookup(to []byte) (*forward.Address, *amqp.Error) {
 
 // place is lookup for clients: on an edge router what nobody here takes goes to
 // the rest of the network, where it may be known.
-func (rt *Router) place(to []byte) (*forward.Address, *amqp.Error) {
-	a, refusal := rt.lookup(to)
+func (rt *Router) place(to []byte, phase byte) (*forward.Address, *amqp.Error) {
+	a, refusal := rt.lookup(to, phase)
 	if !rt.Identity.Edge || refusal != nil || a != nil && a.Gate() != links.GateClosed {
 		return a, refusal
 	}

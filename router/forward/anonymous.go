@@ -11,9 +11,9 @@ import (
 // Anonymous forwards the messages of an anonymous terminus, each to the address
 // in its properties (the anonymous terminus of the addressing extension).
 type Anonymous struct {
-	// Lookup finds the address with this name, or says why there is none. Nil
-	// and nil means that nobody is there.
-	Lookup func(to []byte) (*Address, *amqp.Error)
+	// Lookup finds the address with this name and phase, or says why there is
+	// none. Nil and nil means that nobody is there.
+	Lookup func(to []byte, phase byte) (*Address, *amqp.Error)
 	// Far says that there are other routers, so that messages had better be
 	// complete (see links.Forwarder).
 	Far bool
@@ -28,9 +28,10 @@ type Anonymous struct {
 // Forward implements links.Forwarder.
 func (n *Anonymous) Forward(r *links.Receiver, batch []links.Arrival) {
 	for len(batch) > 0 {
-		a, refusal := n.Lookup(batch[0].D.To())
+		first := batch[0].D
+		a, refusal := n.Lookup(first.To(), first.Phase())
 		k := 1
-		for k < len(batch) && string(batch[k].D.To()) == string(batch[0].D.To()) {
+		for k < len(batch) && string(batch[k].D.To()) == string(first.To()) && batch[k].D.Phase() == first.Phase() {
 			k++
 		}
 		same := batch[:k]

@@ -155,13 +155,16 @@ func (m *measuring) address(a *forward.Address) {
 	v := a.Measure()
 	s := &m.s
 	s.Addresses++
+	if v.Service {
+		s.Services++
+	}
 	s.ContentBytes += v.WaitingBytes + v.Retained
 	s.Waiting += v.Waiting
 	if v.Gate == links.GateFull {
 		s.AddressesFull++
 	}
 	m.stats(&a.Stats)
-	if !m.details {
+	if !m.details || v.Service {
 		return
 	}
 	name, ok := address.ParseKey(a.Key)

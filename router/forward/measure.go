@@ -10,6 +10,8 @@ type Measure struct {
 	Credit                         int64 // of the consumers here, left
 	Outstanding                    int64 // deliveries bound and without an outcome
 	Gate                           links.Gate
+	// Service says that nobody uses the address but services of this router.
+	Service bool
 }
 
 // Measure looks at the address, in one hold of its lock.
@@ -29,6 +31,7 @@ func (a *Address) Measure() Measure {
 		m.Consumers++
 		m.Credit += int64(max(d.Credit(), 0))
 	}
+	m.Service = a.near == 0 && a.fed == 0 && m.NextHops == 0 && len(a.dests) > 0
 	return m
 }
 

@@ -86,7 +86,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	c.gauge(descWebSockets, float64(s.WebSockets))
 	c.count(descConnTotal, s.ConnectionsTotal)
 	c.gauge(descLinks, float64(s.Links))
-	c.gauge(descAddresses, float64(s.Addresses))
+	c.gauge(descAddresses, float64(s.Addresses-s.Services))
 	c.count(descAttaches, s.AttachesTotal)
 	c.count(descRefusals, s.RefusalsTotal)
 	c.gauge(descStage, float64(s.SessionBytes), "session")

@@ -9,6 +9,7 @@ import (
 // A Snapshot is what a router measures, at one moment.
 type Snapshot struct {
 	Connections, Links, Addresses int
+	Services                      int // addresses that only services of the router use
 	ConnectionsTotal              uint64
 	AttachesTotal, RefusalsTotal  uint64
 	LogLinesDropped               uint64

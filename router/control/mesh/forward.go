@@ -10,6 +10,11 @@ import (
 // received takes a message that came in on a link: handles what is for this router, and passes on what is for others.
 func (e *Engine) received(l *link, m *Message) {
 	scope, id, _ := destination(m.To)
+	if scope != scopeLink && l.waiting {
+		// Whoever uses the id of a router that is there has nothing to say to the mesh. If it is another life of that
+		// one, it will say it again.
+		return
+	}
 	if scope != scopeLink && m.passed(e.cfg.ID) {
 		// A copy that went in a circle, or one from another router with the own id.
 		if m.Body != nil && m.Body.Origin() == e.cfg.ID {

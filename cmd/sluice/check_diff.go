@@ -107,6 +107,8 @@ func planned(running, cfg *config.Config) (lines []planLine) {
 		switch rest, needsRestart := change.Restart(); {
 		case change.Added:
 			lines = append(lines, planLine{"+", what})
+		case change.Attributes == nil && change.Section == "log":
+			// What files do not speak of stays as it is.
 		case change.Attributes == nil:
 			lines = append(lines, planLine{"-", what})
 		case len(change.Attributes) == 0:

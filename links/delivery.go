@@ -293,14 +293,16 @@ func (d *Delivery) BindOne(to *Dest, by *transport.Conn, keep bool) *Copy {
 	if d.rebound {
 		c = new(Copy) // news for the earlier copy may still be under way
 	}
-	*c = Copy{d: d, to: s, dest: to, account: account(to, s), keep: keep}
+	*c = Copy{d: d, to: s, dest: to, account: d.account(to, s), keep: keep}
 	d.bind(c, by)
 	return c
 }
 
-// account is where the bytes of a copy for to count that goes over s.
-func account(to *Dest, s *Sender) *Dest {
-	if s.stream {
+// account is where the bytes of a copy for to count that goes over s: what is
+// complete at its destination, a stream at its link. The former may count until
+// the outcome is known, the latter must not.
+func (d *Delivery) account(to *Dest, s *Sender) *Dest {
+	if s.stream || to.hop != nil && d.streams() {
 		return &s.Dest
 	}
 	return to
@@ -311,11 +313,14 @@ func account(to *Dest, s *Sender) *Dest {
 func (d *Delivery) BindAll(to []*Dest, by *transport.Conn, copies []*Copy) []*Copy {
 	for _, dest := range to {
 		s := dest.route(d, by)
+		if s == nil && dest.hop != nil {
+			s = dest.hop.shared(d, dest.lane) // better in the way of others than nowhere
+		}
 		if s == nil {
 			continue
 		}
 		c := copyPool.Get().(*Copy)
-		*c = Copy{d: d, to: s, dest: dest, account: account(dest, s), multi: true}
+		*c = Copy{d: d, to: s, dest: dest, account: d.account(dest, s), multi: true}
 		copies = append(copies, c)
 	}
 	n := len(copies)

@@ -132,6 +132,18 @@ func (h *Hop) route(m *Delivery, lane uint32, by *transport.Conn) *Sender {
 	return nil
 }
 
+// shared returns the link for whole messages that one may take for which no
+// other is left.
+func (h *Hop) shared(m *Delivery, lane uint32) *Sender {
+	ways := h.Ways()
+	for i := range ways {
+		if s := ways[(int(lane)+i)%len(ways)].data(m.Priority); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
 // streams tells whether the message has a link to itself.
 func (d *Delivery) streams() bool { return !d.Complete() || d.Size() > streamAbove }
 

@@ -11,7 +11,7 @@ func (d *Dest) Reroute(c *Copy, by *transport.Conn) bool {
 		return false
 	}
 	c.d.mu.Lock()
-	c.to, c.account = s, account(d, s)
+	c.to, c.account = s, c.d.account(d, s)
 	c.charged, c.dead = c.d.Content.Size(), false
 	c.account.budget.Charge(c.charged)
 	c.d.mu.Unlock()

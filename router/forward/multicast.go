@@ -37,6 +37,7 @@ func (a *Address) copyToAll(d *links.Delivery, by *transport.Conn) {
 		a.lose(d, by)
 		return
 	}
+	a.Stats.DroppedNoDestination.Add(uint64(len(targets) - len(a.copies))) // there is no way to them now
 	a.spread.Add(1)
 	a.spreadBytes.Add(d.Size())
 	a.watermark(nil)

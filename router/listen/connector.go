@@ -21,7 +21,7 @@ import (
 // peer do not come back in step.
 const (
 	firstPause  = 250 * time.Millisecond
-	lastPause   = 15 * time.Second
+	lastPause   = 5 * time.Second
 	dialTimeout = 10 * time.Second
 	steady      = 5 * time.Second // after which a connection has been worth making
 )

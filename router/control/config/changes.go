@@ -65,10 +65,26 @@ func nameOr(name, otherwise string) string {
 	return otherwise
 }
 
+// compare compares entities of the same name; of several with the same name, such
+// as listeners on any free port, the first with the first, and so on.
 func compare[T any](changes []Change, section string, old, now []T, name func(*T) string) []Change {
+	nth := func(list []T, wanted string, n int) int {
+		for i := range list {
+			if name(&list[i]) == wanted {
+				if n == 0 {
+					return i
+				}
+				n--
+			}
+		}
+		return -1
+	}
+	seen := map[string]int{}
 	for i := range old {
 		c := Change{Section: section, Name: name(&old[i])}
-		if j := slices.IndexFunc(now, func(n T) bool { return name(&n) == c.Name }); j >= 0 {
+		j := nth(now, c.Name, seen[c.Name])
+		seen[c.Name]++
+		if j >= 0 {
 			c.Attributes = differences(section, reflect.ValueOf(old[i]), reflect.ValueOf(now[j]))
 			if c.Attributes == nil {
 				continue
@@ -76,11 +92,13 @@ func compare[T any](changes []Change, section string, old, now []T, name func(*T
 		}
 		changes = append(changes, c)
 	}
+	clear(seen)
 	for i := range now {
 		c := Change{Section: section, Name: name(&now[i]), Added: true}
-		if !slices.ContainsFunc(old, func(o T) bool { return name(&o) == c.Name }) {
+		if nth(old, c.Name, seen[c.Name]) < 0 {
 			changes = append(changes, c)
 		}
+		seen[c.Name]++
 	}
 	return changes
 }

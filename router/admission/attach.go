@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"slices"
+
 	"sluice/amqp"
 	"sluice/amqp/frames"
 	"sluice/amqp/messaging"
@@ -9,6 +11,7 @@ import (
 	"sluice/router/address"
 	"sluice/router/forward"
 	"sluice/router/trunk"
+	"sluice/router/uplink"
 )
 
 // Attach implements transport.Handler.
@@ -33,6 +36,12 @@ func (c *Connection) Attach(s *transport.Session, a *frames.Attach) (transport.L
 	}
 	if refusal != nil {
 		c.router.Refusals.Add(1)
+		if wrongRole(refusal.Condition) {
+			if c.misled {
+				return nil, nil, refusal // it asks for many links, and one line is enough
+			}
+			c.misled = true
+		}
 		log := c.log
 		if t := c.router.RefusalLines; t != nil {
 			log = log.Sample(t)
@@ -69,12 +78,15 @@ func (c *Connection) Attached(l transport.Link) {
 func (c *Connection) attachRouter(a *frames.Attach, kind amqp.Symbol) (transport.Link, *frames.Attach, *amqp.Error) {
 	switch {
 	case c.Trunk == nil:
-		return nil, nil, amqp.Errorf(condForbidden, "Connectivity to the node is forbidden")
+		return nil, nil, amqp.Errorf(condForbidden, "Connectivity to the node is forbidden: a router connects to a listener of role inter-router, and this one has another role")
 	case kind == "":
-		return nil, nil, amqp.Errorf(condConnectionRole, "Link attach forbidden on inter-router connection")
+		return nil, nil, amqp.Errorf(condConnectionRole, "Link attach forbidden on inter-router connection: clients, tools and edge routers need a listener of another role")
 	}
 	return c.Trunk.Attach(a, kind)
 }
+
+// wrongRole tells whether the condition says that the peer is at the wrong listener.
+func wrongRole(c amqp.Condition) bool { return c == condForbidden || c == condConnectionRole }
 
 // Conditions of the routers of the existing family.
 const (
@@ -118,6 +130,9 @@ func (c *Connection) attachSender(a *frames.Attach) (transport.Link, *frames.Att
 func (c *Connection) attachReceiver(a *frames.Attach) (transport.Link, *frames.Attach, *amqp.Error) {
 	if a.Source == nil {
 		return nil, nil, amqp.Errorf(amqp.CondInvalidField, "the source is missing")
+	}
+	if slices.Contains(a.Source.Capabilities, uplink.CapDownlink) && c.Edge == nil {
+		return nil, nil, amqp.Errorf(condForbidden, "Connectivity to the node is forbidden: an edge router connects to a listener of role edge, and this one has another role")
 	}
 	source := *a.Source
 	// What is not honoured is not claimed: the router keeps no termini, and

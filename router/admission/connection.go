@@ -26,6 +26,8 @@ type Connection struct {
 	Mechanism string
 	// Container is the peer's container-id.
 	Container string
+	misled bool // it has asked for links that its listener does not have
+
 	// Trunk is set where the peer is another router.
 	Trunk *trunk.Trunk
 	// Uplink is set where this is an edge router and the peer an interior one;

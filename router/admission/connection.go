@@ -26,7 +26,7 @@ type Connection struct {
 	Mechanism string
 	// Container is the peer's container-id.
 	Container string
-	misled bool // it has asked for links that its listener does not have
+	misled    bool // it has asked for links that its listener does not have
 
 	// Trunk is set where the peer is another router.
 	Trunk *trunk.Trunk

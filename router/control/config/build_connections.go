@@ -38,6 +38,11 @@ func (b *builder) limits(e *entity) Limits {
 	if l.MaxSessions == 0 || l.MaxSessions > maxSessions {
 		l.MaxSessions = maxSessions
 	}
+	// Those who ran the existing routers may have such numbers, with which they
+	// were content.
+	if g := e.get("maxSessions"); g != nil && g.num > maxSessions {
+		b.warn(g.value.pos, "maxSessions %d is lowered to %d", g.num, maxSessions)
+	}
 	if l.LinkCapacity == 0 {
 		l.LinkCapacity = defaultLinkCapacity
 	}

@@ -615,3 +615,15 @@ func TestOtherEndings(t *testing.T) {
 		}
 	}
 }
+
+// More sessions than there are channels is what existing configurations have, and
+// means all of them.
+func TestMaxSessionsIsLowered(t *testing.T) {
+	c, problems := LoadText("x.conf", "router {\nid: R\n}\nlistener {\nhost: ::1\nport: 1\nmaxSessions: 500000\n}\n", Options{})
+	if problems != nil || c.Listeners[0].MaxSessions != 32768 {
+		t.Fatalf("got %v, %v", c, problems)
+	}
+	if want := "x.conf:7:14: warning: maxSessions 500000 is lowered to 32768"; !strings.Contains(c.Warnings.Error(), want) {
+		t.Errorf("got %s", c.Warnings.Error())
+	}
+}

@@ -23,10 +23,18 @@ const (
 
 var (
 	pools [classes]sync.Pool
-	inUse atomic.Int64
-	made  atomic.Int64 // bytes of all Chunks that the collector has not taken
-	held  atomic.Int64
+	inUse atomic.Int64 // bytes
+	// One more than there are classes: what is larger has no pool.
+	counts [classes + 1]count
 )
+
+// A count is how many Chunks of a class there are.
+type count struct {
+	made atomic.Int64 // that the collector has not taken
+	held atomic.Int64 // of these, referenced by somebody
+}
+
+var largeMade atomic.Int64 // bytes of Chunks above MaxChunk that the collector has not taken
 
 // A Chunk is counted memory. Its bytes may be written only by the one who got
 // it, and only where no Slice has been handed out.
@@ -44,7 +52,7 @@ func GetChunk(size int) *Chunk {
 		c := newChunk(classes, size)
 		c.refs.Store(1)
 		inUse.Add(int64(size))
-		held.Add(1)
+		counts[classes].held.Add(1)
 		return c
 	}
 	c, _ := pools[class].Get().(*Chunk)
@@ -53,14 +61,19 @@ func GetChunk(size int) *Chunk {
 	}
 	c.refs.Store(1)
 	inUse.Add(int64(len(c.b)))
-	held.Add(1)
+	counts[class].held.Add(1)
 	return c
 }
 
 func newChunk(class uint8, size int) *Chunk {
 	c := &Chunk{class: class, b: make([]byte, size)}
-	made.Add(int64(size))
-	runtime.AddCleanup(c, func(n int64) { made.Add(-n) }, int64(size))
+	counts[class].made.Add(1)
+	if class == classes {
+		largeMade.Add(int64(size))
+		runtime.AddCleanup(c, func(n int64) { counts[classes].made.Add(-1); largeMade.Add(-n) }, int64(size))
+		return c
+	}
+	runtime.AddCleanup(c, func(of *count) { of.made.Add(-1) }, &counts[class])
 	return c
 }
 
@@ -88,7 +101,7 @@ func (c *Chunk) Release(n int32) {
 		panic(fmt.Sprintf("BUG: chunk of %d bytes released more often than retained (%d)", len(c.b), left))
 	default:
 		inUse.Add(-int64(len(c.b)))
-		held.Add(-1)
+		counts[c.class].held.Add(-1)
 		poison(c.b)
 		if c.class < classes {
 			pools[c.class].Put(c)
@@ -107,10 +120,41 @@ func InUse() int64 { return inUse.Load() }
 
 // Pooled is the number of bytes in Chunks that nobody refers to: they are used
 // again, unless the collector takes them first.
-func Pooled() int64 { return max(made.Load()-inUse.Load(), 0) }
+func Pooled() int64 {
+	made := largeMade.Load()
+	for class := range classes {
+		made += counts[class].made.Load() * (MinChunk << class)
+	}
+	return max(made-inUse.Load(), 0)
+}
 
 // Outstanding is the number of Chunks that are referenced by somebody.
-func Outstanding() int64 { return held.Load() }
+func Outstanding() int64 {
+	n := int64(0)
+	for class := range counts {
+		n += counts[class].held.Load()
+	}
+	return n
+}
+
+// A Class is the Chunks of one size that come from a pool.
+type Class struct {
+	Size int   // bytes of each
+	Made int64 // that there are
+	Held int64 // of these, referenced by somebody; the others are in the pool
+}
+
+// Classes measures the pools, the smallest Chunks first. The numbers are not
+// taken at one moment.
+func Classes() []Class {
+	list := make([]Class, classes)
+	for class := range list {
+		n := &counts[class]
+		held := n.held.Load()
+		list[class] = Class{Size: MinChunk << class, Made: max(n.made.Load(), held), Held: held}
+	}
+	return list
+}
 
 // A Slice is a reference to a part of a Chunk. The zero Slice is empty and
 // holds nothing.

@@ -81,12 +81,40 @@ func TestChunkCounts(t *testing.T) {
 	s.Release()
 }
 
+// The pools count their chunks; what is larger is in none of them.
+func TestClasses(t *testing.T) {
+	clean(t)
+	held := func() (list []int64) {
+		for _, c := range Classes() {
+			if c.Made < c.Held {
+				t.Errorf("of %d chunks of %d bytes %d are held", c.Made, c.Size, c.Held)
+			}
+			list = append(list, c.Held)
+		}
+		return list
+	}
+	before := held()
+	var chunks []*Chunk
+	for _, size := range []int{MinChunk, MinChunk + 1, 2 * MinChunk, MaxChunk, MaxChunk + 1} {
+		chunks = append(chunks, GetChunk(size))
+	}
+	for i, n := range held() {
+		want := map[int]int64{MinChunk: 1, 2 * MinChunk: 2, MaxChunk: 1}[Classes()[i].Size]
+		if n -= before[i]; n != want {
+			t.Errorf("%d of %d bytes are held, want %d", n, Classes()[i].Size, want)
+		}
+	}
+	for _, c := range chunks {
+		c.Release(1)
+	}
+}
+
 // A chunk is returned once.
 func TestChunkMisusePanics(t *testing.T) {
 	c := &Chunk{class: classes, b: make([]byte, 10)} // of nobody's pool
 	c.refs.Store(1)
 	inUse.Add(10)
-	held.Add(1)
+	counts[classes].held.Add(1)
 	c.Release(1)
 	mustPanic(t, "released twice", func() { c.Release(1) })
 	d := &Chunk{class: classes, b: make([]byte, 10)}

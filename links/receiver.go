@@ -307,6 +307,7 @@ func (r *Receiver) begin(f *waitingFrame) error {
 	d := newDelivery(r, f.id)
 	d.format = f.format
 	d.Arrived = r.Conn().Now
+	r.Conn().Carried = d.Arrived
 	d.sure = f.state == messaging.StateAccepted && !f.settled && r.limits.Sure
 	d.Echo = r.limits.Side
 	r.current, r.arrived, r.envelope, r.discard = d, 0, true, false

@@ -197,6 +197,7 @@ func (s *Sender) write(o *transport.Output, c *Copy) (n int, done bool) {
 	t.More = more
 	if !c.started {
 		c.started, c.sentAt = true, s.Conn().Now
+		s.Conn().Carried = c.sentAt
 		c.settled = t.Settled
 		s.deliveryCount++
 		s.Counters.Deliveries++

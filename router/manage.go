@@ -176,7 +176,7 @@ func (m *manager) Overview() management.Overview {
 	s := r.snapshot()
 	o := management.Overview{
 		Version: r.version, Started: r.started,
-		Addresses: s.Addresses, Connections: s.Connections,
+		Addresses: s.Addresses, Connections: s.Connections, ConnectionsTotal: s.ConnectionsTotal,
 		Accepted: s.Accepted, Rejected: s.Rejected, Released: s.Released, Modified: s.Modified, Presettled: s.Preset,
 		IncomingBytes: s.SessionBytes, MessageBytes: s.ContentBytes, OutgoingBytes: s.OutgoingBytes, BufferBytes: s.ChunkBytes,
 		Ingress: s.Ingress, Egress: s.Egress, MemoryUsage: virtualMemory(),

@@ -3,9 +3,11 @@ package router
 import (
 	"crypto/tls"
 	"slices"
+	"time"
 
 	"sluice/amqp/encoding"
 	"sluice/amqp/transport"
+	"sluice/buffers"
 	"sluice/router/control/management"
 	"sluice/router/forward"
 )
@@ -39,6 +41,9 @@ func (m *manager) Connection(id uint64) (v management.Connection, ok bool) {
 		v.FramesIn, v.FramesOut, v.Blocked = tc.FramesIn, tc.FramesOut, tc.Blocked.Load()
 		v.User, v.SASL, v.Container = c.handler.User, c.handler.Mechanism, tc.Remote().ContainerID
 		v.Properties = openProperties(tc.Remote().Properties)
+		if tc.Carried != 0 {
+			v.LastDelivery = time.Unix(0, tc.Carried)
+		}
 	})
 	v.Authenticated = v.SASL != "" // ANONYMOUS too, as the tools expect
 	switch {
@@ -79,6 +84,15 @@ func protocolName(version uint16) string {
 		return "TLSv1.3"
 	}
 	return tls.VersionName(version)
+}
+
+// Pools are those of buffers.
+func (m *manager) Pools() []management.Pool {
+	var list []management.Pool
+	for _, c := range buffers.Classes() {
+		list = append(list, management.Pool{Size: c.Size, Made: c.Made, InUse: c.Held})
+	}
+	return list
 }
 
 // Addresses are the keys of those that a link uses.

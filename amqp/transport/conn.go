@@ -138,6 +138,9 @@ type Conn struct {
 
 	// Counters for management; guarded like everything else.
 	FramesIn, FramesOut uint64
+	// Carried is when the latest delivery began to arrive or to leave, in UnixNano;
+	// 0 if there was none. Links set it.
+	Carried int64
 
 	inboxMu sync.Mutex // a leaf lock; guards inbox
 	inbox   []Post

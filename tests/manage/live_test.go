@@ -65,6 +65,39 @@ func TestCountsAgree(t *testing.T) {
 	}
 }
 
+// A connection says when it last carried a message, in either direction.
+func TestLastDelivery(t *testing.T) {
+	b := harness.Start(t, harness.Loopback)
+	a := dial(t, b.URL(), "$management")
+	end := func(container string) (*goamqp.Session, func() any) {
+		conn, err := goamqp.Dial(context.Background(), b.URL(), &goamqp.ConnOptions{ContainerID: container})
+		must(t, err)
+		t.Cleanup(func() { conn.Close() })
+		s, err := conn.NewSession(context.Background(), nil)
+		must(t, err)
+		return s, func() any { return a.find("connection", "container", container)[0]["lastDlvSeconds"] }
+	}
+	from, sent := end("sends")
+	to, received := end("receives")
+	in, err := to.NewReceiver(context.Background(), "q", nil)
+	must(t, err)
+	out, err := from.NewSender(context.Background(), "q", nil)
+	must(t, err)
+	if sent() != nil || received() != nil {
+		t.Errorf("before the first message: %v, %v", sent(), received())
+	}
+	_, err = out.SendWithReceipt(context.Background(), goamqp.NewMessage([]byte("x")), nil)
+	must(t, err)
+	m, err := in.Receive(context.Background(), nil)
+	must(t, err)
+	must(t, in.AcceptMessage(context.Background(), m))
+	for _, n := range []any{sent(), received()} {
+		if n, ok := n.(uint32); !ok || n > 60 {
+			t.Errorf("behind a message: %v, %v", sent(), received())
+		}
+	}
+}
+
 // A link that is stuck says what it waits for, for whom, and for how long.
 func TestStuck(t *testing.T) {
 	b := harness.Start(t, harness.Loopback)

@@ -22,7 +22,7 @@ func NewDesk(r Router) *Desk {
 	made := map[string]*kind{}
 	for _, k := range []*kind{
 		d.routerKind(), d.connectionKind(), d.linkKind(), d.addressKind(), d.nodeKind(), d.configAddressKind(),
-		d.listenerKind(), d.connectorKind(), d.sslProfileKind(), d.logKind(), d.logStatsKind(), d.managementKind(), d.dummyKind(),
+		d.listenerKind(), d.connectorKind(), d.sslProfileKind(), d.poolKind(), d.policyKind(), d.logKind(), d.logStatsKind(), d.managementKind(), d.dummyKind(),
 	} {
 		made[k.name()] = k
 	}

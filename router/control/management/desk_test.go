@@ -69,7 +69,9 @@ func TestAnswers(t *testing.T) {
 		{"operation=GET-MGMT-NODES", nil, 200, `["amqp:/_topo/0/A/$management","amqp:/_topo/0/B/$management"]`},
 		{"operation=GET-LOG, limit=1", nil, 200, `[["AGENT","info","something n=1",null,null,int(…`},
 		{"operation=GET-LOG, limit=0", nil, 200, `[]`},
-		{"operation=QUERY, entityType=allocator", m(), 200, `{attributeNames:["typeName","typeSize",…`},
+		{"operation=QUERY, entityType=allocator", m("attributeNames", []any{"identity", "typeName", "typeSize", "totalAllocFromHeap", "heldByThreads", "transferBatchSize"}), 200,
+			`{attributeNames:["identity","typeName","typeSize","totalAllocFromHeap","heldByThreads","transferBatchSize"],results:[["allocator/buffer_000256","buffer_000256",int(256),int(8),int(3),null],["allocator/buffer_262144","buffer_262144",int(262144),int(2),int(0),null]]}`},
+		{"operation=READ, type=policy, identity=policy/policy", nil, 200, `{enableVhostPolicy:false,…`},
 		{"operation=QUERY, entityType=...router.config.linkRoute", m("attributeNames", []any{"prefix", "dir"}), 200, `{attributeNames:["prefix","dir"],results:[]}`},
 		{"operation=QUERY, entityType=listener, count=1", m("attributeNames", []any{"name", "port"}), 200, `{attributeNames:["name","port"],results:[["amqp-in","22010"]]}`},
 		{"operation=QUERY, entityType=connector", m("attributeNames", []any{"saslUsername", "saslPassword", "connectionStatus", "identity"}), 200,
@@ -291,6 +293,11 @@ func TestRoles(t *testing.T) {
 				t.Errorf("%s: %s", mode, text)
 			}
 		}
+	}
+	f := newFake(t)
+	f.self.Mode = config.EdgeMode
+	if _, text, _ := ask(t, NewDesk(f), properties("operation=CREATE, name=x, type=...listener"), m("port", "7", "role", "edge")); text != "role='edge' only allowed with router mode='interior'" {
+		t.Error(text)
 	}
 }
 

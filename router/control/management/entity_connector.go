@@ -36,7 +36,7 @@ func (d *Desk) connectorKind() *kind {
 	}
 	k.create = func(name string, a attributes) (string, error) {
 		self := d.router.Self()
-		if err := roleAllowed(self, a); err != nil {
+		if err := roleAllowed(self, "connector", a); err != nil {
 			return "", err
 		}
 		sections, err := d.withProfile(a)

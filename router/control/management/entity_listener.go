@@ -67,7 +67,7 @@ func (d *Desk) listenerKind() *kind {
 // newListener checks what is to become a listener.
 func (d *Desk) newListener(a attributes) (config.Listener, error) {
 	self := d.router.Self()
-	if err := roleAllowed(self, a); err != nil {
+	if err := roleAllowed(self, "listener", a); err != nil {
 		return config.Listener{}, err
 	}
 	sections, err := d.withProfile(a)
@@ -81,8 +81,9 @@ func (d *Desk) newListener(a attributes) (config.Listener, error) {
 	return c.Listeners[0], nil
 }
 
-// roleAllowed checks a role against the mode of the router.
-func roleAllowed(self config.Router, a attributes) error {
+// roleAllowed checks the role of a listener or connector against the mode of the
+// router.
+func roleAllowed(self config.Router, entity string, a attributes) error {
 	role, _ := a["role"].(string)
 	joins := role == string(config.RoleInterRouter) || role == string(config.RoleEdge)
 	switch {
@@ -90,6 +91,8 @@ func roleAllowed(self config.Router, a attributes) error {
 		return badRequest("role='standalone' not allowed to connect to or accept connections from other routers.")
 	case role == string(config.RoleInterRouter) && self.Mode != config.Interior:
 		return badRequest("role='inter-router' only allowed with router mode='interior'")
+	case entity == "listener" && role == string(config.RoleEdge) && self.Mode != config.Interior:
+		return badRequest("role='edge' only allowed with router mode='interior'")
 	}
 	return nil
 }
@@ -170,7 +173,7 @@ func listenerValues(l *config.Listener, identity string) map[string]any {
 		"requireEncryption": l.RequireEncrypted, "requireSsl": l.RequireSSL,
 		"initialHandshakeTimeoutSeconds": wholeSeconds(l.HandshakeTimeout), "multiTenant": false,
 		"failoverUrls": orNil(strings.Join(l.FailoverURLs, ", ")), "healthz": l.Healthz, "metrics": l.Metrics, "websockets": l.WebSockets,
-		"http": l.HTTP, "httpRootDir": orNil(l.HTTPRootDir), "openProperties": propertyMap(l.OpenProperties),
+		"http": l.HTTP, "httpRootDir": orNil(l.HTTPRootDir), "websocketOrigins": orNil(strings.Join(l.WebSocketOrigins, " ")), "openProperties": propertyMap(l.OpenProperties),
 		"allowInsecure": l.AllowInsecure, "saslUsersFile": orNil(l.SASLUsersFile),
 	} {
 		v[name] = x

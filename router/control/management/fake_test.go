@@ -113,6 +113,7 @@ func (f *fake) TraceConnection(id uint64, on bool) error {
 	return nil
 }
 func (f *fake) LogsChanged()    {}
+func (f *fake) Pools() []Pool   { return []Pool{{256, 8, 3}, {262144, 2, 0}} }
 func (f *fake) Links() []uint64 { return keysOf(f.links) }
 func (f *fake) Link(id uint64) (Link, bool) {
 	f.looked++

@@ -59,6 +59,9 @@ type Router interface {
 	CreateAddress(config.Address) (id uint64, err error)
 	DeleteAddress(id uint64) error
 
+	// Pools are those of buffers, the smallest first.
+	Pools() []Pool
+
 	Logs() *logging.Logs
 	// LogsChanged is told when settings of logs have changed.
 	LogsChanged()
@@ -71,7 +74,8 @@ type Overview struct {
 	Started time.Time
 
 	Addresses, Links, Nodes, Connections                                  int
-	BlockedLinks                                                          int // without credit for 10 s
+	ConnectionsTotal                                                      uint64 // there have ever been
+	BlockedLinks                                                          int    // without credit for 10 s
 	Presettled, DroppedPresettled, Accepted, Rejected, Released, Modified uint64
 	Stuck                                                                 int // deliveries unsettled for 10 s
 	Ingress, Egress, Transit                                              uint64
@@ -164,6 +168,12 @@ type Node struct {
 	Cost         int64
 	Index        int
 	Changed      time.Time // of the topology, as far as this router has seen it; zero if not known
+}
+
+// A Pool holds buffers of one size.
+type Pool struct {
+	Size        int   // bytes of a buffer
+	Made, InUse int64 // buffers that there are, and those that hold something
 }
 
 // A Listener is a listener entity.

@@ -274,6 +274,9 @@ func (d *Dest) route(m *Delivery, by *transport.Conn) *Sender {
 			return d.link
 		}
 	}
+	if s := h.route(m, d.lane, by); s != nil {
+		return s
+	}
 	for {
 		state := h.state()
 		if s := h.route(m, d.lane, by); s != nil {
@@ -405,10 +408,14 @@ func (d *Dest) conclude(c *Copy, by *transport.Conn) {
 	}
 	if c.account == d {
 		// What is on the next router counts until here.
-		c.d.mu.Lock()
+		if !c.d.whole { // else nobody adds to it
+			c.d.mu.Lock()
+		}
 		n := c.charged
 		c.charged, c.dead = 0, true
-		c.d.mu.Unlock()
+		if !c.d.whole {
+			c.d.mu.Unlock()
+		}
 		d.credit(n, by)
 	}
 	d.countDown(1, by)

@@ -266,9 +266,15 @@ func isRouterKey(key []byte) bool {
 }
 
 // phaseOf reads a phase: an integer from 0, added to the character of phase 0.
+// Routers write an int, and clients that may write one what their language has.
 func phaseOf(raw []byte) (byte, error) {
 	dec := encoding.NewDecoder(raw)
-	v, err := dec.Int()
+	small, err := dec.Int()
+	v := int64(small)
+	if err != nil {
+		dec = encoding.NewDecoder(raw)
+		v, err = dec.Long()
+	}
 	if err != nil {
 		return 0, amqp.Errorf(amqp.CondInvalidField, "the phase annotation is not an int: %v", err)
 	}

@@ -24,6 +24,7 @@ func TestPhaseOfTransit(t *testing.T) {
 	}{
 		{"none", nil, "state=accepted"},
 		{"0", int32(0), "state=accepted"},
+		{"0, as a long", int64(0), "state=accepted"},
 		{"behind a waypoint", int32(1), "state=released"},
 		{"fallback", int32(22), "state=released"},
 		{"of no address", int32(12), "state=released"},

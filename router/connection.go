@@ -23,6 +23,7 @@ import (
 	"sluice/router/admission"
 	"sluice/router/control/config"
 	"sluice/router/control/logging"
+	"sluice/router/control/management"
 	"sluice/router/control/tlsprofile"
 	"sluice/router/edges"
 	"sluice/router/listen"
@@ -121,7 +122,7 @@ func (r *Router) openProperties(c *connection) []byte {
 		m = append(m, encoding.MapEntry{Key: amqp.Symbol("failover-server-list"), Value: failoverList(c.others)})
 	}
 	for _, k := range slices.Sorted(maps.Keys(c.extra)) {
-		m = append(m, encoding.MapEntry{Key: amqp.Symbol(k), Value: c.extra[k]})
+		m = append(m, encoding.MapEntry{Key: amqp.Symbol(k), Value: management.AMQPValue(c.extra[k])})
 	}
 	b, err := encoding.AppendAny(nil, m)
 	if err != nil {

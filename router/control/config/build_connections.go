@@ -85,7 +85,7 @@ func (b *builder) addListener(e *entity) {
 		RequireSSL:       e.yes("requireSsl"),
 		HandshakeTimeout: seconds(e, "initialHandshakeTimeoutSeconds"),
 		FailoverURLs:     b.failoverURLs(e),
-		OpenProperties:   properties(e),
+		OpenProperties:   b.properties(e),
 		AllowInsecure:    e.yes("allowInsecure"),
 		HTTP:             e.yes("http") || e.text("httpRootDir") != "",
 		HTTPRootDir:      e.text("httpRootDir"),
@@ -118,7 +118,7 @@ func (b *builder) addConnector(e *entity) {
 		SASLMechanisms: b.mechanisms(e),
 		SASLUsername:   e.text("saslUsername"),
 		SASLPassword:   b.password(e, "saslPassword", auth.PasswordForms{}),
-		OpenProperties: properties(e),
+		OpenProperties: b.properties(e),
 		AllowInsecure:  e.yes("allowInsecure"),
 	}
 	b.checkHost(e)
@@ -172,11 +172,16 @@ func (b *builder) checkRoles() {
 	}
 }
 
-// properties reads openProperties.
-func properties(e *entity) map[string]any {
+// properties reads openProperties; nil if there are none, which is not the same
+// as empty ones to those who read them back.
+func (b *builder) properties(e *entity) map[string]any {
 	g := e.get("openProperties")
-	if g == nil || len(g.value.attrs) == 0 {
+	if g == nil || g.value.kind != mapValue {
 		return nil
+	}
+	// Between routers the properties are part of their protocol.
+	if role := e.text("role"); role == string(RoleInterRouter) || role == string(RoleEdge) {
+		b.mistake(g.value.pos, "normal or route-container", "", "openProperties are not allowed for role %s", role)
 	}
 	return g.value.plain().(map[string]any)
 }

@@ -37,3 +37,13 @@ func TestRoles(t *testing.T) {
 		}
 	}
 }
+
+// What routers say to each other in open is theirs alone.
+func TestOpenPropertiesBetweenRouters(t *testing.T) {
+	for _, role := range []string{"inter-router", "edge"} {
+		_, problems := LoadText("x.conf", "router {\nid: R\nmode: interior\n}\nlistener {\nhost: ::1\nport: 1\nrole: "+role+"\nopenProperties: {\n\"a\": 1,\n}\n}\n", Options{})
+		if problems == nil || !strings.Contains(problems.Error(), "openProperties are not allowed for role "+role) {
+			t.Errorf("%s: %v", role, problems)
+		}
+	}
+}

@@ -181,31 +181,31 @@ func listenerValues(l *config.Listener, identity string) map[string]any {
 	return v
 }
 
-// propertyMap returns openProperties as they are sent; null if there are none.
+// propertyMap returns openProperties as they are sent; null if none were given.
 func propertyMap(m map[string]any) any {
-	if len(m) == 0 {
+	if m == nil {
 		return nil
 	}
-	v := amqpValue(m)
+	v := AMQPValue(m)
 	if _, err := encoding.AppendAny(nil, v); err != nil {
 		return nil
 	}
 	return v
 }
 
-// amqpValue turns a value of a configuration into one of AMQP.
-func amqpValue(v any) any {
+// AMQPValue turns a value of a configuration into one of AMQP.
+func AMQPValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		m := encoding.Map{}
 		for _, key := range sortedKeys(v) {
-			m = append(m, encoding.MapEntry{Key: key, Value: amqpValue(v[key])})
+			m = append(m, encoding.MapEntry{Key: key, Value: AMQPValue(v[key])})
 		}
 		return m
 	case []any:
 		list := make([]any, len(v))
 		for i, e := range v {
-			list[i] = amqpValue(e)
+			list[i] = AMQPValue(e)
 		}
 		return list
 	case int64:

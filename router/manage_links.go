@@ -24,7 +24,7 @@ const (
 	stuckAfter = 10 * time.Second
 	// lastWords is how long a connection that management closes has to say so. A
 	// peer that does not answer for longer is not waited for.
-	lastWords = 250 * time.Millisecond
+	lastWords = 100 * time.Millisecond
 	// maxPeers is how many peers are named that a link waits for.
 	maxPeers = 3
 )

@@ -54,16 +54,15 @@ type notes struct {
 	items   int  // keys and values in user, or in mixed
 	mixed   []byte
 
-	routers   bool // there are entries of routers
-	hasTo     bool // Delivery.to is theirs
-	hasFrom   bool // ingress is believed
-	here      bool // this router is in the trace
-	ingress   span // the text
-	passed    span // the strings of the trace, encoded
-	hops      int  // their number
-	more      span // phase and stream
-	phase     byte // of the overriding address, as in its key; 0 for the default
-	moreItems int
+	routers bool // there are entries of routers
+	hasTo   bool // Delivery.to is theirs
+	hasFrom bool // ingress is believed
+	here    bool // this router is in the trace
+	ingress span // the text
+	passed  span // the strings of the trace, encoded
+	hops    int  // their number
+	phase   byte // of the overriding address, as in its key; 0 for the default
+	stream  bool // to be forwarded while it arrives
 }
 
 // read looks at the entries of the section, which is at n.section in b.
@@ -205,18 +204,14 @@ func (n *notes) take(d *Delivery, b []byte, key, value span, l *Limits) error {
 			return err
 		}
 		d.to, n.hasTo = append(d.to[:0], text...), true
-	case keyPhase, keyStream:
-		if string(key.of(b)) == keyPhase {
-			phase, err := phaseOf(v)
-			if err != nil {
-				return err
-			}
-			n.phase = phase
+	case keyPhase:
+		phase, err := phaseOf(v)
+		if err != nil {
+			return err
 		}
-		if n.moreItems > 0 && n.more.to == key.from {
-			key.from = n.more.from
-		}
-		n.more, n.moreItems = span{key.from, value.to}, n.moreItems+2
+		n.phase = phase
+	case keyStream:
+		n.stream = true
 	case keyIngress:
 		if !l.TrustIn {
 			return nil
@@ -376,8 +371,14 @@ func (d *Delivery) appendOwn(out, b []byte, l *Limits) (_ []byte, items int) {
 	if l.Annotate == AnnotateNone {
 		return out, 0
 	}
-	out = append(out, n.more.of(b)...)
-	items = n.moreItems
+	if n.phase > '0' {
+		out = append(append(out, keyPhase...), 0x54, n.phase-'0')
+		items += 2
+	}
+	if n.stream {
+		out = append(append(out, keyStream...), 0x54, 1)
+		items += 2
+	}
 	switch {
 	case n.hasTo:
 		out = appendText(append(out, keyTo...), d.to)

@@ -29,6 +29,7 @@ type Copy struct {
 	over    bool // an outcome is known, or the copy has been given up
 	keep    bool // bytes are kept so that the message can be sent again
 	multi   bool // one of several copies
+	flows   bool // a stream that its destination counts
 	solo    bool // the only reader of a message in one piece, which need not be counted
 	early   bool // the receiver settled before all was sent
 	told    bool // the sender has been told an outcome that is not settled yet

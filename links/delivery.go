@@ -285,6 +285,10 @@ func (d *Delivery) DropBy(by *transport.Conn, state messaging.DeliveryState) {
 // reference to the delivery, unless it returns nil: then there is no way to to
 // at present.
 func (d *Delivery) BindOne(to *Dest, by *transport.Conn, keep bool) *Copy {
+	flows := to.Streams() && d.streams()
+	if flows && to.overflows() {
+		return nil
+	}
 	s := to.route(d, by)
 	if s == nil {
 		return nil
@@ -293,7 +297,10 @@ func (d *Delivery) BindOne(to *Dest, by *transport.Conn, keep bool) *Copy {
 	if d.rebound {
 		c = new(Copy) // news for the earlier copy may still be under way
 	}
-	*c = Copy{d: d, to: s, dest: to, account: d.account(to, s), keep: keep}
+	*c = Copy{d: d, to: s, dest: to, account: d.account(to, s), keep: keep, flows: flows}
+	if flows {
+		to.flowing.Add(1)
+	}
 	d.bind(c, by)
 	return c
 }

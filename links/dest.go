@@ -78,6 +78,7 @@ type Dest struct {
 	concluded atomic.Uint32  // copies that have an outcome, for load balancing
 	pending   atomic.Int32   // messages that count towards most
 	most      int32
+	flowing   atomic.Int32 // streams of one destination to the hop without an outcome
 
 	mu      sync.Mutex  // a leaf lock; guards the fields below
 	held    []*Receiver // links held off until the low mark
@@ -88,6 +89,10 @@ type Dest struct {
 // farWindow is the most messages of one address that may be under way to one
 // next hop without an outcome.
 const farWindow = 1000
+
+// farStreams is the most streams of one address that may be under way to one next
+// hop without an outcome: each may fill the window of a session there.
+const farStreams = 16
 
 // init prepares the Dest of a Sender.
 func (d *Dest) init(s *Sender, src Source) {
@@ -291,6 +296,39 @@ func (d *Dest) route(m *Delivery, by *transport.Conn) *Sender {
 	}
 }
 
+// overflows tells whether as many streams are under way as may be, and if so has
+// the address told when they become fewer.
+func (d *Dest) overflows() bool {
+	if d.flowing.Load() < farStreams {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.flowing.Load() < farStreams {
+		return false
+	}
+	d.starved = true
+	return true
+}
+
+// ebb counts a stream that has an outcome, or is not sent.
+func (d *Dest) ebb(c *Copy, by *transport.Conn) {
+	if !c.flows {
+		return
+	}
+	c.flows = false
+	d.flowing.Add(-1)
+	d.mu.Lock()
+	wake := d.starved && !d.closed
+	if wake {
+		d.starved = false
+	}
+	d.mu.Unlock()
+	if wake {
+		d.source.Resupply(d, by)
+	}
+}
+
 // Streams tells whether messages that are not complete go on links of their own.
 func (d *Dest) Streams() bool { return d.hop != nil || d.apart != nil }
 
@@ -350,6 +388,10 @@ func (d *Dest) uncharge(c *Copy, by *transport.Conn) {
 	n := c.charged
 	c.charged, c.dead = 0, true
 	c.d.mu.Unlock()
+	if c.flows {
+		c.flows = false
+		d.flowing.Add(-1)
+	}
 	if !c.account.budget.Credit(n) {
 		return
 	}
@@ -376,6 +418,7 @@ func (d *Dest) release(it Item, by *transport.Conn) {
 	c.account.feed(c.d.from, by)
 	c.account.credit(n, by)
 	c.to.free(by)
+	d.ebb(c, by)
 }
 
 // Reclaim charges the destination again for a copy that was returned and that
@@ -403,6 +446,7 @@ func (d *Dest) conclude(c *Copy, by *transport.Conn) {
 	if c.sent {
 		c.to.free(by)
 	}
+	d.ebb(c, by)
 	if d.hop == nil {
 		return
 	}

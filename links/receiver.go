@@ -440,7 +440,7 @@ func (r *Receiver) submit(d *Delivery, more bool) {
 	if more && r.arrived < r.nextLook {
 		return
 	}
-	if more && r.arrived < r.limits.UnboundBytes/2 && r.forward.Gathers() {
+	if more && r.arrived < r.limits.UnboundBytes && r.forward.Gathers() {
 		return
 	}
 	ready, refusal := d.open(&r.limits, r.forward.NeedsTo(), more)

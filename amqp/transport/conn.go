@@ -109,6 +109,12 @@ type Conn struct {
 	remote       frames.Open
 	maxFrameSize int // the peer's: what we may send
 
+	// PeerSession, if not nil, gives the budget of stage one of the nth session
+	// that the peer begins, in bytes, where it is smaller than
+	// Config.SessionBytes; 0 for that.
+	PeerSession func(n int) int
+	peerBegun   int
+
 	byRemote dense[Session]
 	byLocal  []*Session // nil where a channel is free
 	names    map[linkName]*Endpoint

@@ -112,7 +112,7 @@ func (c *Conn) handleBegin(channel uint16, f *frames.Begin) error {
 			return connErrorf(amqp.CondNotAllowed, "begin answers channel %d, on which none was sent", f.RemoteChannel)
 		}
 		s = c.byLocal[f.RemoteChannel]
-	} else if s = c.newSession(0); s == nil {
+	} else if s = c.newSession(c.peerSession()); s == nil {
 		return connErrorf(amqp.CondResourceLimitExceeded, "no channel is left for another session")
 	}
 	s.remoteChannel = channel

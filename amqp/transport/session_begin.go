@@ -10,6 +10,16 @@ type SessionOptions struct {
 	Bytes int
 }
 
+// peerSession is the budget of the next session that the peer begins, 0 for
+// Config.SessionBytes.
+func (c *Conn) peerSession() int {
+	c.peerBegun++
+	if c.PeerSession == nil {
+		return 0
+	}
+	return c.PeerSession(c.peerBegun)
+}
+
 // Begin starts a session from this end. Links may be attached to it at once
 // (Session.Attach), before the peer has answered.
 //

@@ -83,3 +83,17 @@ func (t *Trunk) Attached(l transport.Link) {
 		l.Answered(nil)
 	}
 }
+
+// streamBytes is the budget of a session for one stream, in bytes: what a message
+// that is not taken occupies here.
+const streamBytes = 1 << 20
+
+// peerSession returns the budget of the nth session that a router of this family
+// begins: those for control and whole messages come first, if it has made the
+// connection.
+func (t *Trunk) peerSession(n int) int {
+	if !t.Connects && n <= 1+dataLinks {
+		return 0
+	}
+	return streamBytes
+}

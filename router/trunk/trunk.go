@@ -30,7 +30,7 @@ const (
 
 	controlCredit  = 250
 	controlMessage = 16 << 20 // bytes; the largest routing message
-	controlQueue   = 64 << 20 // bytes of routing messages that wait for the peer
+	controlQueue   = 24 << 20 // bytes of routing messages that wait for the peer
 
 	// wholeBytes is up to which size a message on a data link is complete before
 	// it is forwarded: a link that carries many must not wait for one.
@@ -105,6 +105,9 @@ func (t *Trunk) Start(c *transport.Conn, peer *frames.Open) error {
 	t.Limits.Sure = slices.Contains(peer.OfferedCapabilities, CapSure)
 	t.Limits.SettleLate = SettlesLate(peer)
 	t.way = links.NewWay(t.Conn, t.Limits, t.stream)
+	if t.Limits.Sure {
+		c.PeerSession = t.peerSession
+	}
 	if !t.Connects {
 		return nil
 	}

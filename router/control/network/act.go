@@ -99,13 +99,11 @@ func (n *Network) send(o mesh.Send) {
 }
 
 func (n *Network) notice(o mesh.Notice) {
-	log := n.log(string(o.Kind) + " " + o.Router)
+	log := n.log(string(o.Kind)) // peers choose the ids, and as many as they like
 	level := zerolog.WarnLevel
 	switch o.Kind {
 	case mesh.NoticeNeighborUp, mesh.NoticeNeighborDown, mesh.NoticeRestart:
 		level = zerolog.InfoLevel
-	case mesh.NoticeDuplicate:
-		level = zerolog.ErrorLevel
 	case mesh.NoticeNoPath:
 		level = zerolog.DebugLevel
 	}

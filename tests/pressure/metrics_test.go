@@ -71,6 +71,7 @@ func TestMemoryIsExplained(t *testing.T) {
 			}
 		}
 	})
+	b.WaitMetric("sluice_deliveries_waiting", "one", func(v float64) bool { return v >= 1 })
 	m := check("messages that wait")
 	if m["sluice_deliveries_waiting"] < 1 {
 		t.Error("no message waits")

@@ -86,7 +86,7 @@ func (n *notes) read(d *Delivery, b []byte, l *Limits) error {
 	if l.Sure && l.TrustIn {
 		return n.readFront(d, b, l)
 	}
-	if !bytes.Contains(section, []byte(routerKeys)) {
+	if !mayHaveRouterKeys(section) {
 		return nil
 	}
 	at := n.user.from
@@ -125,6 +125,22 @@ func (n *notes) read(d *Delivery, b []byte, l *Limits) error {
 		return amqp.Errorf(amqp.CondDecodeError, "message-annotations are longer than their entries")
 	}
 	return nil
+}
+
+// mayHaveRouterKeys tells whether routerKeys is anywhere in b. Keys of others
+// often begin alike, so it is the rare letter that is searched for.
+func mayHaveRouterKeys(b []byte) bool {
+	const q = len(routerKeys) - len("qd.")
+	for at := q; at < len(b); at++ {
+		i := bytes.IndexByte(b[at:], 'q')
+		if i < 0 {
+			return false
+		}
+		if at += i; bytes.HasPrefix(b[at-q:], []byte(routerKeys)) {
+			return true
+		}
+	}
+	return false
 }
 
 // readFront reads the entries that a router of this family has put first: behind

@@ -74,3 +74,14 @@ func TestAnnotationsInAnyOrder(t *testing.T) {
 		}
 	}
 }
+
+func TestMayHaveRouterKeys(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "q": false, "x-opt-q": false, "x-opt-qd.": true, "..x-opt-qd.to..": true, "qqqx-opt-qd.": true, "x-opt-qx-opt-qd": false,
+		"x-opt-key qd.": false, "x-opt-qx-opt-qd.trace": true,
+	} {
+		if got := mayHaveRouterKeys([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -472,3 +472,23 @@ func TestPooledBytes(t *testing.T) {
 		}
 	}
 }
+
+// The last bytes of an aborted message are not the end of a message, also for a
+// reader that has asked before whether it was aborted.
+func TestAbortedContentHasNoLastByte(t *testing.T) {
+	var c Content
+	var cur Cursor
+	c.Attach(1)
+	chunk := GetChunk(4096)
+	c.Append(chunk.Slice(0, 4096))
+	c.Abort()
+	s, more := c.Next(&cur, 1<<20)
+	if s.Len() != 4096 || !more {
+		t.Errorf("%d bytes, more %v", s.Len(), more)
+	}
+	c.Advance(&cur, s.Len())
+	if s, more := c.Next(&cur, 1<<20); s.Len() != 0 || !more {
+		t.Errorf("behind them %d bytes, more %v", s.Len(), more)
+	}
+	c.Detach(&cur, false)
+}

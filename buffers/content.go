@@ -215,7 +215,8 @@ func (c *Content) Prefix(buf []byte, max int) []byte {
 func (c *Content) Whole() (Slice, bool) { return c.whole, c.isWhole }
 
 // Next borrows the bytes at the cursor, at most max of them and none beyond
-// the piece that the cursor is in. More tells that bytes follow or may follow.
+// the piece that the cursor is in. More tells that bytes follow or may follow; of
+// a message that was aborted there is no last one, whoever looks when.
 // The bytes stay valid until the cursor is advanced over their end.
 func (c *Content) Next(cur *Cursor, max int) (s Slice, more bool) {
 	if c.isWhole {
@@ -225,14 +226,15 @@ func (c *Content) Next(cur *Cursor, max int) (s Slice, more bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	complete := c.ended && !c.aborted
 	i := cur.piece - c.first
 	if i >= len(c.pieces) {
-		return Slice{}, !c.ended
+		return Slice{}, !complete
 	}
 	p := c.pieces[i].s
 	rest := p.Len() - cur.off
 	n := min(rest, max)
-	return p.Part(cur.off, cur.off+n), n < rest || i+1 < len(c.pieces) || !c.ended
+	return p.Part(cur.off, cur.off+n), n < rest || i+1 < len(c.pieces) || !complete
 }
 
 // Advance moves the cursor over n bytes that Next has shown.

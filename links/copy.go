@@ -178,6 +178,17 @@ func (c *Copy) stop() {
 	c.account.credit(left, c.to.Conn())
 }
 
+// uncharged takes the copy off its account and returns the bytes that it was
+// charged for.
+func (c *Copy) uncharged() (n int64) {
+	if !c.d.whole { // else nobody adds to it
+		c.d.mu.Lock()
+		defer c.d.mu.Unlock()
+	}
+	n, c.charged, c.dead = c.charged, 0, true
+	return n
+}
+
 // far tells whether the bytes count until the outcome is known and not until
 // they have been written.
 func (c *Copy) far() bool { return c.account.hop != nil }

@@ -176,8 +176,15 @@ func (d *Dest) countDown(n int32, by *transport.Conn) {
 	if after := d.pending.Add(-n); after >= d.most/2 || after+n < d.most/2 {
 		return
 	}
+	if !d.budget.Over() {
+		d.wake(by)
+	}
+}
+
+// wake tells the address that there is room, if it waits for that.
+func (d *Dest) wake(by *transport.Conn) {
 	d.mu.Lock()
-	wake := d.starved && !d.budget.Over() && !d.closed
+	wake := d.starved && !d.closed && d.source != nil
 	if wake {
 		d.starved = false
 	}
@@ -235,15 +242,18 @@ func (d *Dest) credit(n int64, by *transport.Conn) {
 	if n == 0 || !d.budget.Credit(n) {
 		return
 	}
+	d.letGo(by)
+	d.wake(by)
+}
+
+// letGo lets everybody go that the destination holds off.
+func (d *Dest) letGo(by *transport.Conn) {
 	d.mu.Lock()
-	held, wake := d.held, d.starved && !d.closed && d.source != nil
-	d.held, d.starved = nil, false
+	held := d.held
+	d.held = nil
 	d.mu.Unlock()
 	for _, r := range held {
 		r.post(by, transport.Post{To: r, Kind: postRelease})
-	}
-	if wake {
-		d.source.Resupply(d, by)
 	}
 }
 
@@ -251,12 +261,9 @@ func (d *Dest) credit(n int64, by *transport.Conn) {
 // any more.
 func (d *Dest) shut(by *transport.Conn) {
 	d.mu.Lock()
-	held := d.held
-	d.held, d.closed = nil, true
+	d.closed = true
 	d.mu.Unlock()
-	for _, r := range held {
-		r.post(by, transport.Post{To: r, Kind: postRelease})
-	}
+	d.letGo(by)
 }
 
 // Close ends a far destination: it returns to the address what has not been
@@ -313,19 +320,10 @@ func (d *Dest) overflows() bool {
 
 // ebb counts a stream that has an outcome, or is not sent.
 func (d *Dest) ebb(c *Copy, by *transport.Conn) {
-	if !c.flows {
-		return
-	}
-	c.flows = false
-	d.flowing.Add(-1)
-	d.mu.Lock()
-	wake := d.starved && !d.closed
-	if wake {
-		d.starved = false
-	}
-	d.mu.Unlock()
-	if wake {
-		d.source.Resupply(d, by)
+	if c.flows {
+		c.flows = false
+		d.flowing.Add(-1)
+		d.wake(by)
 	}
 }
 
@@ -384,23 +382,13 @@ func (it Item) Apart() bool {
 // uncharge is release under the lock of the address, which looks by itself
 // whether there is room.
 func (d *Dest) uncharge(c *Copy, by *transport.Conn) {
-	c.d.mu.Lock()
-	n := c.charged
-	c.charged, c.dead = 0, true
-	c.d.mu.Unlock()
+	n := c.uncharged()
 	if c.flows {
 		c.flows = false
 		d.flowing.Add(-1)
 	}
-	if !c.account.budget.Credit(n) {
-		return
-	}
-	c.account.mu.Lock()
-	held := c.account.held
-	c.account.held = nil
-	c.account.mu.Unlock()
-	for _, r := range held {
-		r.post(by, transport.Post{To: r, Kind: postRelease})
+	if c.account.budget.Credit(n) {
+		c.account.letGo(by)
 	}
 }
 
@@ -411,10 +399,7 @@ func (d *Dest) release(it Item, by *transport.Conn) {
 		d.credit(int64(it.Payload.Len()), by)
 		return
 	}
-	c.d.mu.Lock()
-	n := c.charged
-	c.charged, c.dead = 0, true
-	c.d.mu.Unlock()
+	n := c.uncharged()
 	c.account.feed(c.d.from, by)
 	c.account.credit(n, by)
 	c.to.free(by)
@@ -452,15 +437,7 @@ func (d *Dest) conclude(c *Copy, by *transport.Conn) {
 	}
 	if c.account == d {
 		// What is on the next router counts until here.
-		if !c.d.whole { // else nobody adds to it
-			c.d.mu.Lock()
-		}
-		n := c.charged
-		c.charged, c.dead = 0, true
-		if !c.d.whole {
-			c.d.mu.Unlock()
-		}
-		d.credit(n, by)
+		d.credit(c.uncharged(), by)
 	}
 	d.countDown(1, by)
 }

@@ -219,9 +219,7 @@ func (w *Way) NoStreams() { w.refused.Store(true) }
 func (w *Way) Add(priority int, s *Sender) {
 	s.way = w
 	w.whole[priority].Store(s)
-	if h := w.hop.Load(); h != nil {
-		h.wake(w.Conn)
-	}
+	w.tell(w.Conn)
 }
 
 // drop forgets a link that has gone.
@@ -292,8 +290,8 @@ func (w *Way) retire(s *Sender, by *transport.Conn) {
 	if known {
 		s.post(by, transport.Post{To: s, Kind: postRetire})
 	}
-	if h := w.hop.Load(); full && h != nil {
-		h.wake(by)
+	if full {
+		w.tell(by)
 	}
 }
 
@@ -302,26 +300,27 @@ func (w *Way) retire(s *Sender, by *transport.Conn) {
 // cut off when the link ends.
 func (w *Way) free(s *Sender, by *transport.Conn) {
 	w.mu.Lock()
-	was := s.busy
-	s.busy = false
 	_, known := w.streams[s]
-	retire := was && known && len(w.idle) >= maxIdleStreams
-	full := len(w.streams) >= w.most
-	switch {
-	case !was || !known:
-	case retire:
-		delete(w.streams, s)
-	default:
+	was := s.busy && known
+	s.busy = false
+	keep := was && len(w.idle) < maxIdleStreams
+	if keep {
 		w.idle = append(w.idle, s)
 	}
+	full := len(w.streams) >= w.most
 	w.mu.Unlock()
-	if retire {
-		s.post(by, transport.Post{To: s, Kind: postRetire})
+	switch {
+	case was && !keep:
+		w.retire(s, by)
+	case keep && full:
+		w.tell(by)
 	}
-	if full && was {
-		if h := w.hop.Load(); h != nil {
-			h.wake(by)
-		}
+}
+
+// tell lets those who wait for a link look again.
+func (w *Way) tell(by *transport.Conn) {
+	if h := w.hop.Load(); h != nil {
+		h.wake(by)
 	}
 }
 
@@ -370,7 +369,7 @@ func (w *Way) Close() {
 
 // newRouterSender returns a link to another router, not attached yet.
 func newRouterSender(w *Way, stream bool) *Sender {
-	s := &Sender{limits: w.limits, conn: w.Conn, way: w, router: true, stream: stream, info: Info{Class: RouterData, Past: &w.Past}, sure: w.limits.Sure}
+	s := &Sender{limits: w.limits, conn: w.Conn, way: w, router: true, stream: stream, info: Info{Class: RouterData, Past: &w.Past}}
 	s.Dest.init(s, nil)
 	return s
 }

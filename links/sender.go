@@ -48,7 +48,6 @@ type Sender struct {
 	begun int32 // messages begun and not counted down yet
 
 	router   bool // leads to another router: annotations are added, and outcomes wanted
-	sure     bool // that router knows messages whose outcome does not matter (see Delivery.sure)
 	stream   bool // carries one message at a time
 	way      *Way // the connection to the other router
 	busy     bool // carries a stream; guarded by way.mu

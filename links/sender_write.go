@@ -169,7 +169,7 @@ func (s *Sender) write(o *transport.Output, c *Copy) (n int, done bool) {
 		// Settled messages cross unsettled too: what is under way is bounded by
 		// outcomes.
 		t.Settled = c.settled
-		if (d.pre || d.sure) && s.sure && !c.started {
+		if (d.pre || d.sure) && s.limits.Sure && !c.started {
 			t.State = messaging.Accepted
 		}
 	} else {

@@ -86,6 +86,9 @@ type Owner interface {
 	Kick()
 }
 
+// A Locker is an Owner that lets others at its Conn, under the lock: the driver.
+type Locker interface{ Do(func(*Conn)) }
+
 // A Conn is the AMQP state of one connection. It owns no goroutine, clock or
 // socket: frames go in through Consume, come out through Encode, and time is
 // an argument. It is not safe for concurrent use, and is guarded by its driver;

@@ -6,9 +6,6 @@ import (
 	"sluice/links"
 )
 
-// A locker gives access to a connection from outside of it: its driver.
-type locker interface{ Do(func(*transport.Conn)) }
-
 // Sweep ends what has waited too long, as of now (UnixNano): deliveries whose
 // ttl ran out, deliveries that a receiver does not settle, copies for slow
 // receivers. It is called from a control goroutine, under no lock. Stuck,
@@ -23,7 +20,7 @@ func (a *Address) Sweep(now int64, stuck func(s *links.Sender, n int)) {
 		return
 	}
 	a.Destinations(func(s *links.Sender) {
-		l, ok := s.Conn().Owner().(locker)
+		l, ok := s.Conn().Owner().(transport.Locker)
 		if !ok {
 			return
 		}

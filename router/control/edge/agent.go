@@ -175,9 +175,6 @@ func (a *Agent) take(now time.Time) {
 	}
 }
 
-// A locker gives access to a connection from outside of it: its driver.
-type locker interface{ Do(func(*transport.Conn)) }
-
 // act does what the engine wants done: what concerns one uplink, of which only
 // one is used at a time, under one hold of its lock.
 func (a *Agent) act(now time.Time, actions []Action) {
@@ -188,7 +185,7 @@ func (a *Agent) act(now time.Time, actions []Action) {
 			n++
 		}
 		if u := a.uplinks[id]; u != nil {
-			u.Conn.Owner().(locker).Do(func(*transport.Conn) {
+			u.Conn.Owner().(transport.Locker).Do(func(*transport.Conn) {
 				for _, o := range actions[:n] {
 					a.actOn(now, u, o)
 				}

@@ -208,7 +208,7 @@ func (n *Network) listen(now time.Time) {
 	}
 	n.listened = now
 	for id, p := range n.trunks {
-		d, ok := p.trunk.Conn.Owner().(interface{ Do(func(*transport.Conn)) })
+		d, ok := p.trunk.Conn.Owner().(transport.Locker)
 		if !ok {
 			continue
 		}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/http"
 
+	"sluice/amqp/encoding"
+
 	goamqp "github.com/Azure/go-amqp"
 )
 
@@ -74,7 +76,7 @@ func (e *StatusError) Error() string {
 
 // reply decodes a reply.
 func reply(m *goamqp.Message) (*Reply, error) {
-	code, ok := Integer(m.ApplicationProperties["statusCode"])
+	code, ok := encoding.Integer(m.ApplicationProperties["statusCode"])
 	if !ok {
 		return nil, errors.New("the reply has no statusCode: who answers there is no management agent")
 	}

@@ -12,31 +12,6 @@ import (
 	goamqp "github.com/Azure/go-amqp"
 )
 
-// Integer returns the value of any AMQP integer.
-func Integer(v any) (int64, bool) {
-	switch v := v.(type) {
-	case int8:
-		return int64(v), true
-	case int16:
-		return int64(v), true
-	case int32:
-		return int64(v), true
-	case int64:
-		return v, true
-	case int:
-		return int64(v), true
-	case uint8:
-		return int64(v), true
-	case uint16:
-		return int64(v), true
-	case uint32:
-		return int64(v), true
-	case uint64:
-		return int64(min(v, math.MaxInt64)), true
-	}
-	return 0, false
-}
-
 // Plain turns a decoded value into one that encoding/json can write: maps get
 // string keys, what JSON has no word for becomes text.
 func Plain(v any) any {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 
+	"sluice/amqp/encoding"
 	"sluice/cmd/internal/management"
 	"sluice/cmd/internal/table"
 )
@@ -123,7 +124,7 @@ func member(b []byte, name string, v any) []byte {
 	}
 	b = append(b, encoded(name)...)
 	b = append(b, ':')
-	if n, ok := management.Integer(v); ok {
+	if n, ok := encoding.Integer(v); ok {
 		return strconv.AppendInt(b, n, 10)
 	}
 	return append(b, encoded(management.Plain(v))...)

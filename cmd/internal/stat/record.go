@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/amqp/encoding"
 	"sluice/cmd/internal/management"
 )
 
@@ -48,7 +49,7 @@ func (r *Record) text(name string) string {
 func (r *Record) number(name string) (float64, bool) { return asNumber(r.get(name)) }
 
 func asNumber(v any) (float64, bool) {
-	if n, ok := management.Integer(v); ok {
+	if n, ok := encoding.Integer(v); ok {
 		return float64(n), true
 	}
 	switch v := v.(type) {

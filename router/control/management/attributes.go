@@ -68,7 +68,7 @@ func coerce(a *schema.Attribute, v any) (any, error) {
 	if v == nil {
 		return nil, nil
 	}
-	n, isNumber := integer(v)
+	n, isNumber := encoding.Integer(v)
 	s, isText := text(v)
 	b, isBool := v.(bool)
 	switch a.Type {
@@ -154,7 +154,7 @@ func plain(v any) (any, error) {
 		}
 		return m, nil
 	}
-	if n, ok := integer(v); ok {
+	if n, ok := encoding.Integer(v); ok {
 		return n, nil
 	}
 	return nil, badRequest("values of type %T cannot be configured", v)

@@ -74,7 +74,7 @@ func shown(m encoding.Map) encoding.Map {
 		}
 		if s, isText := text(e.Value); isText {
 			out = append(out, encoding.MapEntry{Key: key, Value: s})
-		} else if n, isNumber := integer(e.Value); isNumber {
+		} else if n, isNumber := encoding.Integer(e.Value); isNumber {
 			out = append(out, encoding.MapEntry{Key: key, Value: small(n)})
 		}
 	}

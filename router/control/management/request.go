@@ -116,7 +116,7 @@ func text(v any) (string, bool) {
 // text returns a property that is text. Null is as none.
 func (r *request) text(key string, v any) string {
 	s, ok := text(v)
-	if n, isNumber := integer(v); isNumber {
+	if n, isNumber := encoding.Integer(v); isNumber {
 		return strconv.FormatInt(n, 10) // an identity, from a client that likes numbers
 	}
 	if !ok && v != nil {
@@ -127,7 +127,7 @@ func (r *request) text(key string, v any) string {
 
 // number returns a property that is a count. Those that are negative mean none.
 func (r *request) number(key string, v any) int {
-	n, ok := integer(v)
+	n, ok := encoding.Integer(v)
 	if s, isText := text(v); isText {
 		parsed, err := strconv.ParseInt(s, 10, 64)
 		n, ok = parsed, err == nil
@@ -146,29 +146,6 @@ func (r *request) property(key string) any {
 		}
 	}
 	return nil
-}
-
-// integer returns the value of any AMQP integer.
-func integer(v any) (int64, bool) {
-	switch v := v.(type) {
-	case int8:
-		return int64(v), true
-	case int16:
-		return int64(v), true
-	case int32:
-		return int64(v), true
-	case int64:
-		return v, true
-	case uint8:
-		return int64(v), true
-	case uint16:
-		return int64(v), true
-	case uint32:
-		return int64(v), true
-	case uint64:
-		return int64(min(v, math.MaxInt64)), true
-	}
-	return 0, false
 }
 
 // bodyMap returns the body of a request that wants a map; null is an empty one.

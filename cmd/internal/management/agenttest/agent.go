@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"sluice/amqp/encoding"
 	"sluice/cmd/internal/management"
 	"sluice/router/control/schema"
 )
@@ -134,7 +135,7 @@ func (a *Agent) answer(r *management.Request) (any, error) {
 		}
 		return nodes, nil
 	case "GET-LOG":
-		limit, _ := management.Integer(r.Properties["limit"])
+		limit, _ := encoding.Integer(r.Properties["limit"])
 		lines := []any{}
 		for _, l := range a.Log[max(0, len(a.Log)-int(limit)):] {
 			lines = append(lines, l)
@@ -169,8 +170,8 @@ func (a *Agent) query(r *management.Request) (any, error) {
 	if len(wanted) == 0 {
 		names = t.Attributes
 	}
-	offset, _ := management.Integer(r.Properties["offset"])
-	count, _ := management.Integer(r.Properties["count"])
+	offset, _ := encoding.Integer(r.Properties["offset"])
+	count, _ := encoding.Integer(r.Properties["count"])
 	from, to := min(int(offset), t.len()), t.len()
 	if count > 0 {
 		to = min(to, from+int(count))

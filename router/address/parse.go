@@ -15,10 +15,7 @@ const area = "0"
 // Address. Every text has one; text without a special beginning is mobile, in
 // the default phase. The result borrows text.
 func Parse(text string, self Identity) Address {
-	text = trimSchemeAndHost(text)
-	if n := len(text); n > 0 && isSeparator(text[n-1]) {
-		text = text[:n-1]
-	}
+	text = Trim(text)
 	// The common case leaves after one comparison.
 	if text == "" || text[0] != '_' {
 		return Address{Class: Mobile, Phase: PhaseDefault, Text: text}
@@ -80,6 +77,16 @@ func ParseNode(text string) Address {
 		return Address{}
 	}
 	return Address{Class: Router, Text: id}
+}
+
+// Trim drops what says nothing about where an address leads: scheme and host,
+// and one separator at the end.
+func Trim(text string) string {
+	text = trimSchemeAndHost(text)
+	if n := len(text); n > 0 && isSeparator(text[n-1]) {
+		text = text[:n-1]
+	}
+	return text
 }
 
 // trimSchemeAndHost drops the head of the URL-like forms of an address:

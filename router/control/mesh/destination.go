@@ -1,6 +1,10 @@
 package mesh
 
-import "strings"
+import (
+	"strings"
+
+	"sluice/router/address"
+)
 
 // Addresses of control messages.
 const (
@@ -24,11 +28,8 @@ const (
 )
 
 // destination takes an address apart. id is set for scopeRouter only; endpoint is what follows.
-func destination(address string) (s scope, id, endpoint string) {
-	text := stripScheme(address)
-	if n := len(text); n > 0 && (text[n-1] == '.' || text[n-1] == '/') {
-		text = text[:n-1]
-	}
+func destination(to string) (s scope, id, endpoint string) {
+	text := address.Trim(to)
 	if endpoint, ok := strings.CutPrefix(text, "_local/"); ok {
 		return scopeLink, "", endpoint
 	}
@@ -48,29 +49,4 @@ func destination(address string) (s scope, id, endpoint string) {
 		return scopeAll, "", endpoint
 	}
 	return scopeRouter, id, endpoint
-}
-
-// stripScheme drops scheme and host: "//h/x", "/x", "s://h/x" and "s:/x" are all x.
-func stripScheme(s string) string {
-	if rest, ok := strings.CutPrefix(s, "//"); ok {
-		if _, path, ok := strings.Cut(rest, "/"); ok {
-			return path
-		}
-		return s
-	}
-	if rest, ok := strings.CutPrefix(s, "/"); ok {
-		return rest
-	}
-	i := strings.Index(s, ":/")
-	if i < 1 {
-		return s
-	}
-	rest := s[i+2:]
-	if host, ok := strings.CutPrefix(rest, "/"); ok {
-		if _, path, ok := strings.Cut(host, "/"); ok {
-			return path
-		}
-		return s
-	}
-	return rest
 }

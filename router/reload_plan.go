@@ -31,34 +31,42 @@ func (r *Router) plan(old, now *config.Config, changes []config.Change) (steps [
 	}
 	// Who uses a profile that changes is made again with it.
 	stale := func(profile string) bool { return profile != "" && gone("sslProfile", profile) }
-	for i := range old.Connectors {
-		if c := old.Connectors[i]; gone("connector", c.Key()) || stale(c.SSLProfile) {
-			steps = append(steps, step{"connector " + c.Key() + " ends", func() error { return m.DeleteConnector(c) }, func() error { return m.CreateConnector(c) }})
+	connector := thing[config.Connector]{"connector", (*config.Connector).Key, func(c *config.Connector) string { return c.SSLProfile }, m.CreateConnector, m.DeleteConnector}
+	listener := thing[config.Listener]{"listener", (*config.Listener).Key, func(l *config.Listener) string { return l.SSLProfile }, m.CreateListener, m.DeleteListener}
+	profile := thing[config.SSLProfile]{
+		"sslProfile", func(p *config.SSLProfile) string { return p.Name }, func(*config.SSLProfile) string { return "" },
+		m.CreateSSLProfile, func(p config.SSLProfile) error { return m.DeleteSSLProfile(p.Name) },
+	}
+	steps = connector.end(steps, old.Connectors, gone, stale)
+	steps = listener.end(steps, old.Listeners, gone, stale)
+	steps = profile.end(steps, old.SSLProfiles, gone, stale)
+	steps = profile.begin(steps, now.SSLProfiles, come, stale)
+	steps = listener.begin(steps, now.Listeners, come, stale)
+	return connector.begin(steps, now.Connectors, come, stale)
+}
+
+// A thing is a kind of entity that a reload makes and ends.
+type thing[T any] struct {
+	section        string
+	key, profile   func(*T) string
+	create, remove func(T) error
+}
+
+// end adds the steps that end those of a list that have gone or changed.
+func (k thing[T]) end(steps []step, list []T, gone func(section, key string) bool, stale func(profile string) bool) []step {
+	for i := range list {
+		if e := &list[i]; gone(k.section, k.key(e)) || stale(k.profile(e)) {
+			steps = append(steps, step{k.section + " " + k.key(e) + " ends", func() error { return k.remove(*e) }, func() error { return k.create(*e) }})
 		}
 	}
-	for i := range old.Listeners {
-		if l := old.Listeners[i]; gone("listener", l.Key()) || stale(l.SSLProfile) {
-			steps = append(steps, step{"listener " + l.Key() + " ends", func() error { return m.DeleteListener(l) }, func() error { return m.CreateListener(l) }})
-		}
-	}
-	for i := range old.SSLProfiles {
-		if p := old.SSLProfiles[i]; gone("sslProfile", p.Name) {
-			steps = append(steps, step{"sslProfile " + p.Name + " ends", func() error { return m.DeleteSSLProfile(p.Name) }, func() error { return m.CreateSSLProfile(p) }})
-		}
-	}
-	for i := range now.SSLProfiles {
-		if p := now.SSLProfiles[i]; come("sslProfile", p.Name) {
-			steps = append(steps, step{"sslProfile " + p.Name + " begins", func() error { return m.CreateSSLProfile(p) }, func() error { return m.DeleteSSLProfile(p.Name) }})
-		}
-	}
-	for i := range now.Listeners {
-		if l := now.Listeners[i]; come("listener", l.Key()) || stale(l.SSLProfile) {
-			steps = append(steps, step{"listener " + l.Key() + " begins", func() error { return m.CreateListener(l) }, func() error { return m.DeleteListener(l) }})
-		}
-	}
-	for i := range now.Connectors {
-		if c := now.Connectors[i]; come("connector", c.Key()) || stale(c.SSLProfile) {
-			steps = append(steps, step{"connector " + c.Key() + " begins", func() error { return m.CreateConnector(c) }, func() error { return m.DeleteConnector(c) }})
+	return steps
+}
+
+// begin adds the steps that make those of a list that have come or changed.
+func (k thing[T]) begin(steps []step, list []T, come func(section, key string) bool, stale func(profile string) bool) []step {
+	for i := range list {
+		if e := &list[i]; come(k.section, k.key(e)) || stale(k.profile(e)) {
+			steps = append(steps, step{k.section + " " + k.key(e) + " begins", func() error { return k.create(*e) }, func() error { return k.remove(*e) }})
 		}
 	}
 	return steps

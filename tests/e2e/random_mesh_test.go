@@ -2,11 +2,8 @@ package e2e
 
 import (
 	"fmt"
-	"math/rand"
 	"testing"
-	"testing/synctest"
 
-	"sluice/links"
 	"sluice/router/forward"
 	"sluice/tests/harness/bubble"
 )
@@ -14,41 +11,15 @@ import (
 // As TestRandomTraffic, with clients on several routers whose connections break
 // and come back.
 func TestRandomMesh(t *testing.T) {
-	for _, d := range []forward.Distribution{forward.Balanced, forward.Closest, forward.Multicast} {
-		for _, redeliver := range []bool{false, true} {
-			seeds := 25
-			if testing.Short() {
-				seeds = 5
-			}
-			for seed := range seeds {
-				if redeliver && d == forward.Multicast {
-					continue
-				}
-				t.Run(fmt.Sprintf("%v/redeliver=%v/%d", d, redeliver, seed), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) { randomMesh(t, d, redeliver, int64(seed)) })
-				})
-			}
-		}
-	}
+	randomly(t, 25, randomMesh)
 }
 
 func randomMesh(t *testing.T, d forward.Distribution, redeliver bool, seed int64) {
 	// A message whose trunk breaks may have arrived all the same: with redelivery
 	// it comes twice.
-	w := &world{t: t, rnd: rand.New(rand.NewSource(seed)), address: "q", multi: d == forward.Multicast, redo: redeliver, sent: make(map[string]bool), seen: make(map[string]int)}
+	w, o := newWorld(t, d, redeliver, seed)
 	ids := []string{"A", "B", "C", "D"}[:2+w.rnd.Intn(3)]
-	m := bubble.NewMesh(t, bubble.Options{
-		PipeBytes: 8192,
-		Limits:    links.Limits{Capacity: 8, LinkBytes: 200_000, OutgoingHigh: 30_000, OutgoingLow: 10_000, UnboundBytes: 20_000},
-		Treatment: func(_ string, t *forward.Treatment) {
-			t.Distribution, t.Redeliver = d, redeliver
-			t.HighCount, t.LowCount = 6, 2
-			t.UnsettledTimeout = 60e9
-			if seed%3 == 0 {
-				t.Patience = 20e9
-			}
-		},
-	}, ids...)
+	m := bubble.NewMesh(t, o, ids...)
 	type edge struct {
 		a, b  string
 		cable *bubble.Cable

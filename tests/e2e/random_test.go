@@ -334,27 +334,34 @@ func (r *randomReceiver) detached() bool {
 // they were sent and once, each sender hears one outcome for each delivery, and
 // nothing is left.
 func TestRandomTraffic(t *testing.T) {
+	randomly(t, 60, randomTraffic)
+}
+
+// randomly runs f with every distribution, with and without redelivery, for a
+// number of seeds; a sixth of them with -short.
+func randomly(t *testing.T, seeds int, f func(t *testing.T, d forward.Distribution, redeliver bool, seed int64)) {
+	if testing.Short() {
+		seeds = max(seeds/6, 5)
+	}
 	for _, d := range []forward.Distribution{forward.Balanced, forward.Closest, forward.Multicast} {
 		for _, redeliver := range []bool{false, true} {
-			seeds := 60
-			if testing.Short() {
-				seeds = 10
-			}
 			for seed := range seeds {
 				if redeliver && d == forward.Multicast {
 					continue
 				}
 				t.Run(fmt.Sprintf("%v/redeliver=%v/%d", d, redeliver, seed), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) { randomTraffic(t, d, redeliver, int64(seed)) })
+					synctest.Test(t, func(t *testing.T) { f(t, d, redeliver, int64(seed)) })
 				})
 			}
 		}
 	}
 }
 
-func randomTraffic(t *testing.T, d forward.Distribution, redeliver bool, seed int64) {
+// newWorld returns a world without routers, and what they are like: their marks
+// are so low that they are reached all the time.
+func newWorld(t *testing.T, d forward.Distribution, redeliver bool, seed int64) (*world, bubble.Options) {
 	w := &world{t: t, rnd: rand.New(rand.NewSource(seed)), address: "q", multi: d == forward.Multicast, redo: redeliver, sent: make(map[string]bool), seen: make(map[string]int)}
-	w.r = bubble.New(t, bubble.Options{
+	return w, bubble.Options{
 		PipeBytes: 8192,
 		Limits:    links.Limits{Capacity: 8, LinkBytes: 200_000, OutgoingHigh: 30_000, OutgoingLow: 10_000, UnboundBytes: 20_000},
 		Treatment: func(_ string, t *forward.Treatment) {
@@ -365,7 +372,12 @@ func randomTraffic(t *testing.T, d forward.Distribution, redeliver bool, seed in
 				t.Patience = 20e9
 			}
 		},
-	})
+	}
+}
+
+func randomTraffic(t *testing.T, d forward.Distribution, redeliver bool, seed int64) {
+	w, o := newWorld(t, d, redeliver, seed)
+	w.r = bubble.New(t, o)
 	var senders []*randomSender
 	var receivers []*randomReceiver
 	for i := range 3 {

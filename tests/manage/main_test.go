@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,8 +166,6 @@ func wait(t testing.TB, what string, f func() bool) {
 		}
 	}
 }
-
-func keys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
 func report(t testing.TB, format string, args ...any) {
 	t.Helper()

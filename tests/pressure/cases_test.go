@@ -34,7 +34,7 @@ func TestBC09_ManyStreamsToOneReceiver(t *testing.T) {
 		c := dial(t, b.Addr(), raw.Options{SendBuffer: 16 << 10})
 		conns = append(conns, c)
 		out := sender(t, c.MustSession(), "q", raw.SenderOptions{})
-		wg.Go(func() { out.Stream(size, newNoise(uint32(i)), false) })
+		wg.Go(func() { out.Stream(size, raw.NewNoise(uint32(i)), false) })
 	}
 	// Nothing moves any more when memory stays the same.
 	last := -1.0
@@ -138,7 +138,7 @@ func TestBC35_TimeIsLinearInSize(t *testing.T) {
 		out := sender(t, dial(t, b.Addr(), raw.Options{}).MustSession(), "q", raw.SenderOptions{})
 		out.FrameSize(512)
 		before := b.CPU()
-		must(t, out.Stream(size, newNoise(1), false))
+		must(t, out.Stream(size, raw.NewNoise(1), false))
 		must(t, in.WaitMessages(1))
 		used[i] = (b.CPU() - before).Seconds()
 		must(t, in.Detach())
@@ -180,7 +180,7 @@ func tinyBuffers(t *testing.T, size, n int) {
 	}
 	in := receiver(t, dial(t, b.Addr(), raw.Options{ReadBuffer: size, MaxFrame: 4096}).MustSession(), "q", raw.ReceiverOptions{Credit: 50, Frame: check})
 	out := sender(t, dial(t, b.Addr(), raw.Options{SendBuffer: 4 * size}).MustSession(), "q", raw.SenderOptions{})
-	noise := newNoise(3)
+	noise := raw.NewNoise(3)
 	for i := range n {
 		body := make([]byte, 4+i*37%9000)
 		noise.Read(body[4:])
@@ -425,7 +425,7 @@ func TestBC93_MemoryComesBack(t *testing.T) {
 		c := dial(t, b.Addr(), raw.Options{SendBuffer: 64 << 10})
 		conns = append(conns, in, c)
 		out := sender(t, c.MustSession(), address, raw.SenderOptions{})
-		wg.Go(func() { out.Stream(1<<30, newNoise(uint32(i)), false) })
+		wg.Go(func() { out.Stream(1<<30, raw.NewNoise(uint32(i)), false) })
 	}
 	want := float64(burst << 20)
 	b.WaitMetric(`sluice_stage_bytes{stage="session"}`, "a MiB of each", func(v float64) bool { return v > want })

@@ -116,11 +116,11 @@ func TestStoppedReceivers_HoldLittleAndHarmNobody(t *testing.T) {
 		address := "large." + string(rune('a'+i))
 		out := sender(t, dial(t, b.Addr(), raw.Options{SendBuffer: 64 << 10}).MustSession(), address, raw.SenderOptions{})
 		senders.Go(func() {
-			n := newNoise(uint32(i))
+			n := raw.NewNoise(uint32(i))
 			if s.err = out.Stream(size, n, false); s.err == nil {
 				s.err = out.WaitSettled(1)
 			}
-			s.want = n.sum
+			s.want = n.Sum()
 		})
 		senders.Go(func() { <-s.half; s.conn.Pause() })
 	}

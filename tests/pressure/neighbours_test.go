@@ -197,7 +197,7 @@ func TestMulticast_BodiesIntactWhileReceiversComeAndGo(t *testing.T) {
 		}
 	})
 	out := sender(t, session(t, b.Addr()), "news", raw.SenderOptions{})
-	noise := newNoise(7)
+	noise := raw.NewNoise(7)
 	message, body := make([]byte, 0, 256), make([]byte, small)
 	start := time.Now()
 	for i := range n {

@@ -2,7 +2,6 @@ package bubble
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"sync"
 	"testing"
@@ -192,6 +191,3 @@ func (m *Mesh) finish() {
 	m.stop()
 	m.running.Wait()
 }
-
-// Reach describes what a router knows of the others, for failures.
-func (m *Mesh) Reach(id string) string { return fmt.Sprintf("%+v", m.routers[id].Network.Status()) }

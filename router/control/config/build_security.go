@@ -99,6 +99,10 @@ func (b *builder) addSSLProfile(e *entity) {
 	}
 	passwordBad := false
 	for _, problem := range tlsprofile.Check(p.Spec) {
+		if problem.Warning {
+			b.warn(e.posOf(problem.Attribute), "%s: %s", problem.Attribute, problem.Err)
+			continue
+		}
 		passwordBad = passwordBad || problem.Attribute == "password"
 		b.mistake(e.posOf(problem.Attribute), "", "", "%s: %s", problem.Attribute, fileReason(problem.Err))
 	}

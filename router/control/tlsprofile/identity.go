@@ -30,13 +30,16 @@ var uidLetters = map[rune]asn1.ObjectIdentifier{
 	'1': nil, '2': nil, '5': nil,
 }
 
+// parseUIDFormat parses a uidFormat. As with Qpid Dispatch, the identity is the
+// whole subject if it is none; the error says so.
 func parseUIDFormat(text string) (uidFormat, error) {
+	const instead = "users are known by the whole subject of their certificate, as C=…,O=…,CN=…"
 	if len(text) > maxUIDFormat {
-		return uidFormat{}, fmt.Errorf("%q has more than %d letters", text, maxUIDFormat)
+		return uidFormat{}, fmt.Errorf("%q has more than %d letters: %s", text, maxUIDFormat, instead)
 	}
 	for _, c := range text {
 		if _, ok := uidLetters[c]; !ok {
-			return uidFormat{}, fmt.Errorf("%q in %q is no field; expected letters of c s l o u n 1 2 5", c, text)
+			return uidFormat{}, fmt.Errorf("%q in %q is no field: %s; expected letters of c s l o u n 1 2 5", c, text, instead)
 		}
 	}
 	return uidFormat{fields: text}, nil

@@ -27,7 +27,8 @@ type material struct {
 	open, asking, mutual *tls.Config
 }
 
-// load reads and checks every file of spec, and finds all that is wrong.
+// load reads and checks every file of spec, and finds all that is wrong. The
+// material is nil unless those are warnings.
 func load(spec Spec) (*material, []*SpecError) {
 	l := loader{}
 	m := &material{minVersion: tls.VersionTLS12, maxVersion: tls.VersionTLS13}
@@ -41,8 +42,11 @@ func load(spec Spec) (*material, []*SpecError) {
 	m.certificate = l.certificate(spec)
 	if spec.Protocols != "" {
 		var err error
-		if m.minVersion, m.maxVersion, err = parseProtocols(spec.Protocols); err != nil {
+		var note string
+		if m.minVersion, m.maxVersion, note, err = parseProtocols(spec.Protocols); err != nil {
 			l.fail("protocols", err)
+		} else if note != "" {
+			l.warn("protocols", errors.New(note))
 		}
 	}
 	if spec.Ciphers != "" {
@@ -53,7 +57,7 @@ func load(spec Spec) (*material, []*SpecError) {
 	}
 	var err error
 	if m.uid, err = parseUIDFormat(spec.UIDFormat); err != nil {
-		l.fail("uidFormat", err)
+		l.warn("uidFormat", err)
 	}
 	if spec.UIDNameMappingFile != "" {
 		if data := l.read("uidNameMappingFile", spec.UIDNameMappingFile); data != nil {
@@ -62,24 +66,30 @@ func load(spec Spec) (*material, []*SpecError) {
 			}
 		}
 	}
-	if len(l.problems) > 0 {
+	if l.failed {
 		return nil, l.problems
 	}
 	m.digest = sha256.Sum256(l.all)
 	m.open = m.server(tls.NoClientCert)
 	m.asking = m.server(tls.VerifyClientCertIfGiven)
 	m.mutual = m.server(tls.RequireAndVerifyClientCert)
-	return m, nil
+	return m, l.problems
 }
 
 // loader reads files and collects what is wrong with them.
 type loader struct {
 	problems []*SpecError
+	failed   bool   // not all of them are warnings
 	all      []byte // what was read, to tell whether it changed
 }
 
 func (l *loader) fail(attribute string, err error) {
 	l.problems = append(l.problems, &SpecError{Attribute: attribute, Err: err})
+	l.failed = true
+}
+
+func (l *loader) warn(attribute string, err error) {
+	l.problems = append(l.problems, &SpecError{Attribute: attribute, Err: err, Warning: true})
 }
 
 // read returns the content of a file, or nil.
@@ -101,7 +111,7 @@ func (l *loader) certificate(spec Spec) []tls.Certificate {
 		// A file may hold both.
 		spec.PrivateKeyFile = spec.CertFile
 	case spec.CertFile == "":
-		l.fail("privateKeyFile", errors.New("privateKeyFile without certFile"))
+		l.fail("privateKeyFile", errors.New("there is no certFile: a key is of no use without its certificate"))
 		return nil
 	}
 	certPEM := l.read("certFile", spec.CertFile)

@@ -21,10 +21,10 @@ type Profile struct {
 }
 
 // New reads the files of spec. The error joins one *SpecError for each
-// attribute that is wrong.
+// attribute that is wrong; for warnings see Check.
 func New(spec Spec, log zerolog.Logger) (*Profile, error) {
 	m, problems := load(spec)
-	if len(problems) > 0 {
+	if m == nil {
 		return nil, joined(problems)
 	}
 	p := &Profile{spec: spec, log: log.With().Str("sslProfile", spec.Name).Logger()}
@@ -32,7 +32,8 @@ func New(spec Spec, log zerolog.Logger) (*Profile, error) {
 	return p, nil
 }
 
-// Check reports what New would find wrong.
+// Check reports what New would find wrong, and what it would do otherwise than
+// spec says.
 func Check(spec Spec) []*SpecError {
 	_, problems := load(spec)
 	return problems
@@ -45,7 +46,7 @@ func (p *Profile) Name() string { return p.spec.Name }
 // cannot be used the profile keeps what it has.
 func (p *Profile) Reload() (changed bool, err error) {
 	m, problems := load(p.spec)
-	if len(problems) > 0 {
+	if m == nil {
 		return false, fmt.Errorf("sslProfile %s: %w", p.spec.Name, joined(problems))
 	}
 	if m.digest == p.current.Load().digest {
@@ -106,9 +107,11 @@ func (p *Profile) Identity(state tls.ConnectionState) string {
 }
 
 func joined(problems []*SpecError) error {
-	errs := make([]error, len(problems))
-	for i, p := range problems {
-		errs[i] = p
+	var errs []error
+	for _, p := range problems {
+		if !p.Warning {
+			errs = append(errs, p)
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -7,41 +7,51 @@ import (
 	"strings"
 )
 
-var protocolNames = []struct {
-	name    string
-	version uint16
-}{
-	{"TLSv1", tls.VersionTLS10}, {"TLSv1.1", tls.VersionTLS11}, {"TLSv1.2", tls.VersionTLS12}, {"TLSv1.3", tls.VersionTLS13},
-}
+// protocolNames are the versions that are offered.
+var protocolNames = map[string]uint16{"tlsv1.2": tls.VersionTLS12, "tlsv1.3": tls.VersionTLS13}
 
-// parseProtocols parses a list of protocol names. crypto/tls knows only a
-// range, so that the list must not have a gap.
-func parseProtocols(text string) (low, high uint16, err error) {
-	chosen := map[uint16]bool{}
+// oldProtocols are names that existing configurations have for versions that
+// nobody should speak any more (RFC 7568, RFC 8996). SSLv23 is OpenSSL's name
+// for whatever both sides have.
+var oldProtocols = map[string]bool{"sslv2": true, "sslv3": true, "tlsv1": true, "tlsv1.0": true, "tlsv1.1": true, "sslv23": false}
+
+// parseProtocols parses a list of protocol names. What is too old is left out,
+// and note says so.
+func parseProtocols(text string) (low, high uint16, note string, err error) {
+	var old []string
+	add := func(version uint16) {
+		if low == 0 {
+			low = version
+		}
+		low, high = min(low, version), max(high, version)
+	}
 	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t,;", c) }) {
-		found := false
-		for _, p := range protocolNames {
-			if strings.EqualFold(p.name, word) {
-				chosen[p.version], found = true, true
-			}
-		}
-		if !found {
-			return 0, 0, fmt.Errorf("%q is no protocol; expected some of TLSv1, TLSv1.1, TLSv1.2, TLSv1.3", word)
-		}
-	}
-	for _, p := range protocolNames {
-		switch {
-		case !chosen[p.version]:
-		case low == 0:
-			low, high = p.version, p.version
-		case high != p.version-1:
-			return 0, 0, fmt.Errorf("%q leaves out a protocol between two others", text)
+		name := strings.ToLower(word)
+		tooOld, known := oldProtocols[name]
+		switch version := protocolNames[name]; {
+		case version != 0:
+			add(version)
+		case tooOld:
+			old = append(old, word)
+		case known:
+			old = append(old, word)
+			add(tls.VersionTLS12)
+			add(tls.VersionTLS13)
 		default:
-			high = p.version
+			return 0, 0, "", fmt.Errorf("%q is no protocol; expected TLSv1.2, TLSv1.3 or both", word)
 		}
 	}
-	if low == 0 {
-		return 0, 0, errors.New("no protocol is named; expected some of TLSv1, TLSv1.1, TLSv1.2, TLSv1.3")
+	switch {
+	case low == 0 && old == nil:
+		return 0, 0, "", errors.New("no protocol is named; expected TLSv1.2, TLSv1.3 or both")
+	case low == 0:
+		return 0, 0, "", fmt.Errorf("%s: versions before TLSv1.2 are not offered, and no other is named; add TLSv1.2, or leave protocols out for 1.2 and 1.3", strings.Join(old, " "))
+	case old != nil:
+		offered := "TLSv1.2 and TLSv1.3 are"
+		if low == high {
+			offered = strings.Replace(tls.VersionName(low), "TLS 1", "TLSv1", 1) + " is"
+		}
+		note = fmt.Sprintf("%s: versions before TLSv1.2 are not offered, only %s; name TLSv1.2, TLSv1.3 or both", strings.Join(old, " "), offered)
 	}
-	return low, high, nil
+	return low, high, note, nil
 }

@@ -7,7 +7,7 @@ type Spec struct {
 	CertFile           string // PEM: own certificate, with its chain
 	PrivateKeyFile     string // PEM: key of CertFile
 	Password           string // of the key; env:, file:, pass: and literal: forms
-	Protocols          string // TLSv1 … TLSv1.3, separated by blanks. Empty: 1.2 and 1.3
+	Protocols          string // TLSv1.2, TLSv1.3, separated by blanks; older ones are left out. Empty: both
 	Ciphers            string // OpenSSL cipher string, for TLS up to 1.2. Empty: Go's choice
 	UIDFormat          string // which certificate fields make the user identity
 	UIDNameMappingFile string // JSON map from identity to display name
@@ -17,6 +17,7 @@ type Spec struct {
 type SpecError struct {
 	Attribute string // as the schema spells it: certFile, …
 	Err       error
+	Warning   bool // the profile can be used; Err says what it does instead
 }
 
 func (e *SpecError) Error() string { return e.Attribute + ": " + e.Err.Error() }

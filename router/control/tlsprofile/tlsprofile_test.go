@@ -222,18 +222,66 @@ func TestProtocolsAndCiphers(t *testing.T) {
 		t.Errorf("version %x, suite %s, %v", state.Version, tls.CipherSuiteName(state.CipherSuite), err)
 	}
 	for text, want := range map[string][2]uint16{
-		"TLSv1.2":               {tls.VersionTLS12, tls.VersionTLS12},
-		"TLSv1.3 TLSv1.2":       {tls.VersionTLS12, tls.VersionTLS13},
-		"TLSv1 TLSv1.1 TLSv1.2": {tls.VersionTLS10, tls.VersionTLS12},
-		"tlsv1.3":               {tls.VersionTLS13, tls.VersionTLS13},
+		"TLSv1.2":         {tls.VersionTLS12, tls.VersionTLS12},
+		"TLSv1.3 TLSv1.2": {tls.VersionTLS12, tls.VersionTLS13},
+		"tlsv1.3":         {tls.VersionTLS13, tls.VersionTLS13},
 	} {
-		if low, high, err := parseProtocols(text); err != nil || low != want[0] || high != want[1] {
-			t.Errorf("%q: %x %x %v", text, low, high, err)
+		if low, high, note, err := parseProtocols(text); err != nil || low != want[0] || high != want[1] || note != "" {
+			t.Errorf("%q: %x %x %q %v", text, low, high, note, err)
 		}
 	}
-	for _, text := range []string{"SSLv3", "TLSv1.1 TLSv1.3", " "} {
-		if _, _, err := parseProtocols(text); err == nil {
-			t.Errorf("%q: no error", text)
+	for _, text := range []string{"SSLv3", "TLSv1", "TLSv1 TLSv1.1", "TLSv9", " "} {
+		if _, _, _, err := parseProtocols(text); err == nil || !strings.Contains(err.Error(), "TLSv1.2") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// Existing configurations name versions that nobody should speak: those are not
+// offered, and the rest is.
+func TestOldProtocolsAreLeftOut(t *testing.T) {
+	a := newAuthority(t, "CA")
+	a.issue(t, "server", pkix.Name{})
+	for _, test := range []struct {
+		protocols string
+		low, high uint16
+		note      string
+	}{
+		{"TLSv1 TLSv1.1 TLSv1.2", tls.VersionTLS12, tls.VersionTLS12, "TLSv1 TLSv1.1: versions before TLSv1.2 are not offered, only TLSv1.2 is;"},
+		{"TLSv1.1 TLSv1.3", tls.VersionTLS13, tls.VersionTLS13, "only TLSv1.3 is;"},
+		{"SSLv3,TLSv1.2;TLSv1.3", tls.VersionTLS12, tls.VersionTLS13, "SSLv3: versions before TLSv1.2 are not offered, only TLSv1.2 and TLSv1.3 are;"},
+		{"SSLv23", tls.VersionTLS12, tls.VersionTLS13, "SSLv23: versions before TLSv1.2 are not offered, only TLSv1.2 and TLSv1.3 are;"},
+	} {
+		spec := a.spec("server")
+		spec.Protocols = test.protocols
+		problems := Check(spec)
+		if len(problems) != 1 || !problems[0].Warning || problems[0].Attribute != "protocols" || !strings.Contains(problems[0].Err.Error(), test.note) {
+			t.Errorf("%q: %v", test.protocols, problems)
+		}
+		server := mustNew(t, spec).Server(tls.NoClientCert)
+		for version := uint16(tls.VersionTLS10); version <= tls.VersionTLS13; version++ {
+			client := mustNew(t, Spec{CACertFile: a.file("ca.pem")}).Client("localhost", true)
+			client.MinVersion, client.MaxVersion = version, version
+			if _, err := handshake(t, server, client); (err == nil) != (test.low <= version && version <= test.high) {
+				t.Errorf("%q: %s: %v", test.protocols, tls.VersionName(version), err)
+			}
+		}
+	}
+}
+
+// A uidFormat that is none leaves the whole subject, as with Qpid Dispatch.
+func TestUIDFormatThatIsNone(t *testing.T) {
+	a := newAuthority(t, "CA")
+	cert := a.issue(t, "server", pkix.Name{Country: []string{"US"}, CommonName: "n1"})
+	for _, format := range []string{"1x", "abxd", "cslounns"} {
+		spec := a.spec("server")
+		spec.UIDFormat = format
+		problems := Check(spec)
+		if len(problems) != 1 || !problems[0].Warning || !strings.Contains(problems[0].Err.Error(), "whole subject") {
+			t.Errorf("%q: %v", format, problems)
+		}
+		if got := mustNew(t, spec).Identity(tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}}); !strings.Contains(got, "C=US") || !strings.Contains(got, "CN=n1") {
+			t.Errorf("%q: identity %q", format, got)
 		}
 	}
 }
@@ -427,6 +475,9 @@ func TestCheckFindsEverything(t *testing.T) {
 		var got []string
 		for _, p := range Check(test.spec) {
 			got = append(got, p.Attribute)
+			if p.Warning != (p.Attribute == "uidFormat") {
+				t.Errorf("%+v: %+v", test.spec, p)
+			}
 		}
 		if strings.Join(got, " ") != test.want {
 			t.Errorf("%+v:\n got %v\nwant %s", test.spec, got, test.want)

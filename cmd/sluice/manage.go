@@ -25,7 +25,7 @@ func manageCommand() *cli.Command {
 			"autoLink, link and node are known by these names. NAME alone is null.\n\n" +
 			"Operations:\n" +
 			"   query [NAME...]          entities of --type, or of all types; these attributes, or all\n" +
-			"   read                     the entity with --name or --identity\n" +
+			"   read                     the entity with --name or --identity, or the only one of --type\n" +
 			"   create NAME=VALUE...     an entity of --type\n" +
 			"   update NAME=VALUE...     the entity with --name or --identity\n" +
 			"   delete                   the same\n" +
@@ -148,14 +148,17 @@ func (m *managing) connected(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	node := m.here(c)
 	switch {
 	case len(m.routers) > 0:
-		m.node = c.Router(m.routers[0])
+		node, err = c.Router(m.routers[0]), m.directory.Router(ctx, m.routers[0])
 	case len(m.edges) > 0:
-		m.node = c.Edge(m.edges[0])
-	default:
-		m.node = m.here(c)
+		node, err = c.Edge(m.edges[0]), m.directory.Edge(ctx, m.edges[0])
 	}
+	if err != nil {
+		return err
+	}
+	m.node = node
 	return nil
 }
 

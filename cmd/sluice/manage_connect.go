@@ -31,9 +31,10 @@ type agents struct {
 	timeout time.Duration
 	address string // of the agent at the other end; empty: the usual one
 
-	conn   *goamqp.Conn
-	client *management.Client
-	local  string // id of the router at the other end, once known
+	conn      *goamqp.Conn
+	client    *management.Client
+	directory *management.Directory
+	local     string // id of the router at the other end, once known
 }
 
 // newAgents returns what the flags say. The path of the URL, if it has one, is
@@ -67,7 +68,7 @@ func (a *agents) connect(ctx context.Context) (*management.Client, error) {
 		conn.Close()
 		return nil, err
 	}
-	a.conn, a.client, a.local = conn, c, ""
+	a.conn, a.client, a.directory, a.local = conn, c, c.Directory(a.here(c)), ""
 	return c, nil
 }
 
@@ -113,6 +114,7 @@ func notAnswered(ctx context.Context, err error) error {
 	var own *statusError
 	var failure *client.Failure
 	var none *management.NoAnswer
+	var unknown *management.Unknown
 	var refused *management.StatusError
 	switch {
 	case err == nil, errors.As(err, &own):
@@ -121,7 +123,7 @@ func notAnswered(ctx context.Context, err error) error {
 		return messagesf("interrupted")
 	case errors.As(err, &refused):
 		return &statusError{exitFailed, err}
-	case errors.As(err, &none):
+	case errors.As(err, &none), errors.As(err, &unknown):
 		return &statusError{exitMessages, err}
 	case errors.As(err, &failure):
 		return failed(failure)

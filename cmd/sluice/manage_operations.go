@@ -80,12 +80,69 @@ func (m *managing) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Agents of the existing family let the router itself only be queried.
+	if r.Name == "" && r.Identity == "" || r.Type == management.FullType("router") {
+		o, err := m.only(ctx, r)
+		if err != nil {
+			return err
+		}
+		return m.out.value(o)
+	}
 	reply, err := m.call(ctx, r)
 	if err != nil {
 		return err
 	}
 	return m.out.value(ordered(reply.Body))
 }
+
+// only returns the entity of a type of which there is one, or of the router.
+func (m *managing) only(ctx context.Context, r *management.Request) (management.Object, error) {
+	if m.node == nil {
+		if err := m.connected(ctx); err != nil {
+			return nil, err
+		}
+	}
+	short := management.ShortType(r.Type)
+	if e := schema.ByName(r.Type); e != nil {
+		short = e.FileName()
+	}
+	var found []management.Object
+	var there []string
+	q := management.Query{Type: r.Type}
+	if r.Name == "" && r.Identity == "" {
+		q.Limit = maxListed + 1
+	}
+	for page, err := range q.Run(ctx, m.node) {
+		if err != nil {
+			return nil, m.suggest(ctx, &management.Request{Operation: "QUERY", Type: r.Type, Body: names(nil)}, err)
+		}
+		for _, o := range page.Objects() {
+			attributes := o.Map()
+			name, _ := attributes["name"].(string)
+			if name == "" {
+				name = fmt.Sprint(attributes["identity"])
+			}
+			there = append(there, name)
+			if (r.Name == "" || r.Name == name) && (r.Identity == "" || r.Identity == fmt.Sprint(attributes["identity"])) {
+				found = append(found, management.Entity(attributes))
+			}
+		}
+	}
+	switch n := len(found); {
+	case n == 1:
+		return found[0], nil
+	case len(there) == 0:
+		return nil, &management.StatusError{Code: 404, Description: "there is no " + short}
+	case n == 0:
+		return nil, &management.StatusError{Code: 404, Description: fmt.Sprintf("there is no such %s; there is %s", short, strings.Join(there, ", "))}
+	case n > maxListed:
+		return nil, usagef("there are more than %d entities of type %s: read needs --name or --identity; \"sluice manage query --type %s name identity\" lists them", maxListed, short, short)
+	}
+	return nil, usagef("there are %d entities of type %s: read needs --name or --identity; the names are %s", len(there), short, strings.Join(there, ", "))
+}
+
+// maxListed is how many entities an error names.
+const maxListed = 10
 
 // delete deletes an entity, and prints nothing.
 func (m *managing) delete(ctx context.Context) error {
@@ -199,7 +256,9 @@ func (m *managing) entity(operation string, attributes map[string]any) (*managem
 	switch {
 	case operation == "CREATE" && r.Type == "":
 		return nil, usagef("create needs --type")
-	case operation != "CREATE" && r.Name == "" && r.Identity == "":
+	case operation == "READ" && r.Name == "" && r.Identity == "" && r.Type == "":
+		return nil, usagef("read needs --name or --identity, or a --type of which there is one entity")
+	case operation != "CREATE" && operation != "READ" && r.Name == "" && r.Identity == "":
 		return nil, usagef("%s needs --name or --identity", strings.ToLower(operation))
 	}
 	return r, nil

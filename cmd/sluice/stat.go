@@ -223,10 +223,14 @@ func (s *statRun) find(ctx context.Context) ([]stat.Router, error) {
 	}
 	var list []stat.Router
 	for _, id := range ids {
-		list = append(list, stat.Router{ID: id, Node: c.Router(id)})
+		var err error
+		if !s.all {
+			err = s.directory.Router(ctx, id)
+		}
+		list = append(list, stat.Router{ID: id, Node: orMissing(c.Router(id), err)})
 	}
 	for _, id := range s.edges {
-		list = append(list, stat.Router{ID: id, Node: c.Edge(id)})
+		list = append(list, stat.Router{ID: id, Node: orMissing(c.Edge(id), s.directory.Edge(ctx, id))})
 	}
 	if len(ids) == 0 && (len(s.edges) == 0 || s.all) {
 		id, err := s.id(ctx, c)
@@ -239,18 +243,34 @@ func (s *statRun) find(ctx context.Context) ([]stat.Router, error) {
 	return list, nil
 }
 
+// orMissing returns a node, or if there is none what says so: others are shown.
+func orMissing(n *management.Node, err error) management.Caller {
+	if err != nil {
+		return missing{err}
+	}
+	return n
+}
+
+// missing is a router that there is not.
+type missing struct{ err error }
+
+func (m missing) Call(context.Context, *management.Request) (*management.Reply, error) {
+	return nil, m.err
+}
+
 // lost tells whether a watch goes on after an error: once there was a connection,
 // it does.
 func (s *statRun) lost(err error) bool {
 	var refused *management.StatusError
 	var none *management.NoAnswer
+	var unknown *management.Unknown
 	var bad *client.Error
 	switch {
 	case !s.connected, errors.As(err, &bad) && bad.Usage:
 		return false
 	case errors.As(err, &refused):
 		return false
-	case errors.As(err, &none):
+	case errors.As(err, &none), errors.As(err, &unknown):
 		return true
 	}
 	s.close()

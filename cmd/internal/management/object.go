@@ -71,3 +71,12 @@ func (p *Page) Objects() []Object {
 	}
 	return list
 }
+
+// Map returns the members by name.
+func (o Object) Map() map[string]any {
+	m := make(map[string]any, len(o))
+	for _, e := range o {
+		m[e.Name] = e.Value
+	}
+	return m
+}

@@ -159,7 +159,8 @@ func (l *Look) part(ctx context.Context, v *View, routers []Router, number int) 
 // of says which router an error is of.
 func (l *Look) of(s *source) error {
 	var none *management.NoAnswer
-	if errors.As(s.err, &none) {
+	var unknown *management.Unknown
+	if errors.As(s.err, &none) || errors.As(s.err, &unknown) {
 		return s.err // it says so
 	}
 	return fmt.Errorf("router %s: %w", s.ID, s.err)
@@ -303,8 +304,8 @@ func (l *Look) print(ctx context.Context, v *View, sources []*source, columns []
 				return ctx.Err()
 			}
 			l.Failed = append(l.Failed, fmt.Errorf("%w, after %d rows", l.of(s), rows))
-		} else if rows == 0 && v.empty != "" && l.Filter == "" {
-			l.Notes = append(l.Notes, fmt.Sprintf("router %s %s", s.ID, v.empty))
+		} else if rows == 0 && v.empty != nil && l.Filter == "" {
+			l.Notes = append(l.Notes, v.empty(ctx, s.Router))
 		}
 	}
 	if err := c.finish(); err != nil {

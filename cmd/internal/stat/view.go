@@ -25,7 +25,8 @@ type View struct {
 	title   string  // of a part
 	spare   bool    // a part that is not shown if it is empty
 	latest  bool    // a limit means the last rows; a watch shows only new ones
-	empty   string  // what to say of a router that has none
+	// empty says what there is to say of a router that has none.
+	empty func(ctx context.Context, r Router) string
 
 	// pages asks for the rows, where that is not a plain query.
 	pages func(ctx context.Context, c management.Caller, limit int) iter.Seq2[*management.Page, error]
@@ -34,6 +35,11 @@ type View struct {
 	complete func(ctx context.Context, c management.Caller, p *management.Page, kept any) any
 	// lacking returns what to say of routers without some attributes.
 	lacking func(served map[string]bool) string
+}
+
+// saying says of a router what is the same for all.
+func saying(text string) func(context.Context, Router) string {
+	return func(_ context.Context, r Router) string { return "router " + r.ID + " " + text }
 }
 
 // Views are all that can be looked at, in the order of the help.

@@ -1,8 +1,12 @@
 package stat
 
 import (
+	"context"
 	"slices"
 	"strings"
+
+	"sluice/cmd/internal/management"
+	"sluice/router/control/schema"
 )
 
 var connections = &View{
@@ -38,7 +42,7 @@ var edges = &View{
 	typ:   "connection",
 	names: connections.names,
 	order: []string{"id"},
-	keep:  func(r *Record) bool { return r.text("role") == "edge" },
+	keep:  func(r *Record) bool { return r.text("role") == "edge" && r.text("dir") != "out" },
 	columns: append(slices.Clone(connections.columns[:7:7]),
 		of(text, "tenant", "tenant").onlyWide(),
 		of(flagged, "active", "active"),
@@ -48,7 +52,35 @@ var edges = &View{
 		of(age, "last-dlv", "lastDlvSeconds").rank(7),
 		of(age, "uptime", "uptimeSeconds").rank(2),
 	),
-	empty: "has no edge routers",
+	empty: noEdges,
+}
+
+// noEdges says why a router has no edge routers.
+func noEdges(ctx context.Context, r Router) string {
+	switch modeOf(ctx, r) {
+	case "edge":
+		return edgeRouter(r) + "edge routers connect to interior routers, and \"sluice stat edges\" asks those"
+	case "standalone":
+		return "router " + r.ID + " is standalone: edge routers connect to routers of mode interior, to a listener of role edge"
+	}
+	return "router " + r.ID + " has no edge routers"
+}
+
+// edgeRouter begins what is said of an edge router.
+func edgeRouter(r Router) string { return "router " + r.ID + " is an edge router: " }
+
+// modeOf asks a router for its mode; empty if it does not say.
+func modeOf(ctx context.Context, r Router) string {
+	for page, err := range (management.Query{Type: schema.Prefix + "router", Attributes: []string{"mode"}}).Run(ctx, r.Node) {
+		if err != nil {
+			break
+		}
+		if at := page.Column("mode"); at >= 0 && len(page.Rows) > 0 {
+			mode, _ := page.Rows[0][at].(string)
+			return mode
+		}
+	}
+	return ""
 }
 
 func security(r *Record) any {

@@ -1,6 +1,9 @@
 package stat
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 var nodes = &View{
 	Name: "nodes", Also: []string{"routers", "node"}, About: "routers of the mesh, as one of them sees it",
@@ -19,7 +22,16 @@ var nodes = &View{
 		of(text, "instance", "instance").onlyWide(),
 		of(text, "address", "address").onlyWide(),
 	},
-	empty: "is alone: it knows no other routers",
+	empty: alone,
+}
+
+// alone says why a router knows no other routers.
+func alone(ctx context.Context, r Router) string {
+	if modeOf(ctx, r) == "edge" {
+		return edgeRouter(r) + "it does not know the routers of the network; " +
+			"\"sluice stat connections\" shows its uplink (role edge), and \"sluice stat edges\" the edge routers of an interior router"
+	}
+	return "router " + r.ID + " is alone: it knows no other routers"
 }
 
 func nextHop(r *Record) any {

@@ -32,7 +32,7 @@ var Stuck = &View{
 		of(text, "whom", "waitsForPeer").cut(6),
 	}),
 	complete: peers,
-	empty:    "has no link that waits",
+	empty:    saying("has no link that waits"),
 	lacking: func(served map[string]bool) string {
 		if served["waitsFor"] {
 			return ""

@@ -32,7 +32,9 @@ type Copy struct {
 	flows   bool // a stream that its destination counts
 	solo    bool // the only reader of a message in one piece, which need not be counted
 	early   bool // the receiver settled before all was sent
-	told    bool // the sender has been told an outcome that is not settled yet
+	// told is the outcome that the receiver has not settled, and that the sender
+	// has been told.
+	told messaging.StateKind
 }
 
 const (
@@ -62,13 +64,13 @@ func (c *Copy) HandlePost(p *transport.Post) {
 	case postSenderSettled:
 		// Of a stream to another router the outcome is wanted all the same: it
 		// tells that the link can be used again.
-		if c.started && !c.settled && !c.over && !c.to.stream {
+		if c.started && !c.settled && !c.over && (!c.to.stream || c.told != 0) {
 			c.over = true
 			s := c.to.Session()
 			if c.sent {
 				s.Dispose(amqp.RoleSender, c.id, true, messaging.DeliveryState{})
 				s.Settled(c.id)
-				c.to.outcome(c, messaging.DeliveryState{})
+				c.to.outcome(c, c.told)
 				c.finish()
 			} else {
 				c.settled, c.over = true, false // the remaining transfers say so
@@ -89,15 +91,16 @@ func (c *Copy) Disposed(p *transport.Disposition) bool {
 		if !state.IsTerminal() {
 			return false
 		}
-		if c.d.from.mode == amqp.ReceiverSettleSecond && !c.multi && !c.d.Settled() {
-			// The sender wants to settle second: it sees the outcome first, and
-			// once, however often the receiver says it.
-			if c.told {
+		if c.defers() {
+			// The sender sees the outcome, once, however often the receiver says
+			// it, and settles or waits until the receiver does.
+			if c.told == 0 {
+				c.told = state.Kind
+				c.tell(state)
+			}
+			if !c.d.Settled() { // meanwhile
 				return false
 			}
-			c.told = true
-			c.d.Resolve(c.to.Conn(), false, state.Clone())
-			return false
 		}
 		// The receiver settles second: it is told so now (§2.6.12).
 		c.to.Session().Dispose(amqp.RoleSender, c.id, true, messaging.DeliveryState{})
@@ -105,15 +108,46 @@ func (c *Copy) Disposed(p *transport.Disposition) bool {
 	if !state.IsTerminal() {
 		state = c.to.defaultOutcome
 	}
-	c.conclude(true, state)
+	c.conclude(state)
 	return true
 }
 
-// conclude ends the copy with an outcome.
-func (c *Copy) conclude(settled bool, state messaging.DeliveryState) {
+// defers tells whether an outcome that the receiver does not settle is passed on
+// like that: the receiver settles later, or when the sender has. Other routers
+// pass on either, whatever their links say. Where the receiver waits for the
+// sender (rcv-settle-mode second) and the sender for the receiver (first), both
+// are told that it is settled (§2.8.3).
+func (c *Copy) defers() bool {
+	if c.d.Settled() {
+		return false
+	}
+	from := c.d.from
+	return !c.to.second || from.mode == amqp.ReceiverSettleSecond || from.info.Class != Endpoint
+}
+
+// tell passes on an outcome that is not settled.
+func (c *Copy) tell(state messaging.DeliveryState) {
+	d, by := c.d, c.to.Conn()
+	if c.multi {
+		d.resolveOne(by, false, false, state)
+		return
+	}
+	state = state.Clone()
+	d.mu.Lock()
+	d.tally.state = state
+	d.mu.Unlock()
+	d.Resolve(by, false, state)
+}
+
+// conclude ends the copy with an outcome, settled.
+func (c *Copy) conclude(state messaging.DeliveryState) {
 	c.over = true
-	c.to.outcome(c, state)
-	c.resolve(c.to.Conn(), settled, state)
+	if c.told != 0 {
+		c.to.outcome(c, c.told)
+	} else {
+		c.to.outcome(c, state.Kind)
+	}
+	c.resolve(c.to.Conn(), state)
 	if c.sent {
 		c.finish()
 		return
@@ -123,12 +157,19 @@ func (c *Copy) conclude(settled bool, state messaging.DeliveryState) {
 	c.to.Session().Ready(c.to.Endpoint())
 }
 
-func (c *Copy) resolve(by *transport.Conn, settled bool, state messaging.DeliveryState) {
+// resolve reports that the copy is settled with an outcome; if the sender has
+// been told one, with that.
+func (c *Copy) resolve(by *transport.Conn, state messaging.DeliveryState) {
 	if c.multi {
-		c.d.resolveOne(by, state)
+		c.d.resolveOne(by, true, c.told != 0, state)
 		return
 	}
-	c.d.Resolve(by, settled, state.Clone())
+	if c.told != 0 {
+		c.d.mu.Lock()
+		state = c.d.tally.state
+		c.d.mu.Unlock()
+	}
+	c.d.Resolve(by, true, state.Clone())
 }
 
 // Lost handles the end of the receiver's link or session: what was sent and not
@@ -138,7 +179,7 @@ func (c *Copy) Lost() {
 		return
 	}
 	c.over = true
-	if c.keep && !c.d.Settled() {
+	if c.keep && c.told == 0 && !c.d.Settled() {
 		if !c.sent {
 			c.stop()
 		}
@@ -150,8 +191,12 @@ func (c *Copy) Lost() {
 		return
 	}
 	state := messaging.Modified(true, false, nil)
-	c.to.outcome(c, state)
-	c.resolve(c.to.Conn(), true, state)
+	kind := state.Kind
+	if c.told != 0 {
+		kind = c.told
+	}
+	c.to.outcome(c, kind)
+	c.resolve(c.to.Conn(), state)
 	if !c.sent {
 		c.stop()
 	}

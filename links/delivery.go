@@ -190,10 +190,17 @@ func (d *Delivery) Disposed(p *transport.Disposition) bool {
 }
 
 // Lost handles the end of the sender's link: outcomes have nowhere to go. A
-// message that arrived completely goes on.
+// message that arrived completely goes on. Receivers that wait for the sender to
+// settle wait no longer.
 func (d *Delivery) Lost() {
 	d.settled.Store(true)
 	d.listed = false
+	d.mu.Lock()
+	told := d.tally.told()
+	d.mu.Unlock()
+	if told {
+		d.settleCopies()
+	}
 	d.from.done(1)
 	d.Release()
 }
@@ -201,9 +208,13 @@ func (d *Delivery) Lost() {
 // abandon passes on that the sender has settled.
 func (d *Delivery) abandon() {
 	d.listed = false
-	if d.settled.Swap(true) {
-		return
+	if !d.settled.Swap(true) {
+		d.settleCopies()
 	}
+}
+
+// settleCopies tells the copies that nobody waits for their outcome.
+func (d *Delivery) settleCopies() {
 	d.mu.Lock()
 	copies := append([]*Copy(nil), d.copies...)
 	d.mu.Unlock()
@@ -220,7 +231,7 @@ func (d *Delivery) Resolved(p *transport.Disposition) bool {
 		d.resolved = true
 		r.count(p.State.Kind)
 	}
-	settled := p.Settled || r.mode == amqp.ReceiverSettleFirst
+	settled := p.Settled
 	if settled && r.current == d && r.limits.SettleLate {
 		d.late, d.outcome, settled = true, p.State.Clone(), false
 	}
@@ -339,7 +350,7 @@ func (d *Delivery) BindAll(to []*Dest, by *transport.Conn, copies []*Copy) []*Co
 	d.spread = d.Content.Size()
 	d.Content.Attach(int32(n))
 	d.mu.Lock()
-	d.tally.left = n
+	d.tally.left, d.tally.open = n, n
 	for _, c := range copies {
 		c.charged = d.Content.Size()
 		c.account.budget.Charge(c.charged)

@@ -421,7 +421,7 @@ func (d *Dest) Forget(c *Copy, by *transport.Conn, state messaging.DeliveryState
 	c.over, c.sent = true, true
 	c.detach(false)
 	c.unsent(by)
-	c.resolve(by, true, state)
+	c.resolve(by, state)
 	c.finish()
 }
 

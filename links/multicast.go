@@ -8,10 +8,11 @@ import (
 // tally combines the outcomes of the copies of one delivery into the outcome
 // that its sender sees, when all copies have one. The strongest decides:
 // rejected, then accepted, modified, released. The error of the first rejection
-// and the fields of the first modification are passed on.
+// and the fields of the first modification are passed on. The outcome of a
+// single copy is here while it is told and not settled.
 type tally struct {
-	left  int
-	kind  messaging.StateKind
+	left  int // copies without an outcome
+	open  int // copies that are not settled
 	state messaging.DeliveryState
 }
 
@@ -29,17 +30,31 @@ func strength(k messaging.StateKind) int {
 	return 0
 }
 
-// resolveOne adds the outcome of one copy and reports the combined outcome with
-// the last.
-func (d *Delivery) resolveOne(by *transport.Conn, state messaging.DeliveryState) {
+// told tells whether a copy has an outcome and is not settled.
+func (t *tally) told() bool {
+	if t.left == 0 && t.open == 0 { // not several copies, or all settled
+		return t.state.Kind != messaging.StateNone
+	}
+	return t.open > t.left
+}
+
+// resolveOne adds the outcome of one copy, unless told says that it is there, and
+// reports the combined outcome with the last: settled if all copies are.
+func (d *Delivery) resolveOne(by *transport.Conn, settled, told bool, state messaging.DeliveryState) {
 	d.mu.Lock()
 	t := &d.tally
-	if t.left--; strength(state.Kind) > strength(t.kind) {
-		t.kind, t.state = state.Kind, state.Clone()
+	if !told {
+		if t.left--; strength(state.Kind) > strength(t.state.Kind) {
+			t.state = state.Clone()
+		}
 	}
-	final, last := t.state, t.left == 0
+	if settled {
+		t.open--
+	}
+	final, all, news := t.state, t.left == 0, !told || t.open == 0
+	settled = t.open == 0
 	d.mu.Unlock()
-	if last {
-		d.Resolve(by, true, final)
+	if all && news {
+		d.Resolve(by, settled, final)
 	}
 }

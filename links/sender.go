@@ -17,6 +17,7 @@ type Sender struct {
 	conn   *transport.Conn
 	ep     *transport.Endpoint
 	mode   amqp.SenderSettleMode
+	second bool // the receiver settles when the sender has (§2.8.3)
 	info   Info
 	watch  *Watch
 	most   int64 // the receiver's max-message-size in bytes; 0 for any
@@ -63,7 +64,7 @@ type Sender struct {
 
 // NewSender returns a link that is fed by src.
 func NewSender(a *frames.Attach, limits Limits, src Source, info Info) *Sender {
-	s := &Sender{limits: limits, mode: a.SenderSettleMode, info: info, most: int64(min(a.MaxMessageSize, 1<<62))}
+	s := &Sender{limits: limits, mode: a.SenderSettleMode, second: a.ReceiverSettleMode == amqp.ReceiverSettleSecond, info: info, most: int64(min(a.MaxMessageSize, 1<<62))}
 	s.Dest.init(s, src)
 	if a.Source != nil && a.Source.DefaultOutcome != nil {
 		s.defaultOutcome = decodeOutcome(a.Source.DefaultOutcome)
@@ -291,9 +292,9 @@ func (s *Sender) tryDrain() {
 }
 
 // outcome counts an outcome of the receiver.
-func (s *Sender) outcome(c *Copy, state messaging.DeliveryState) {
+func (s *Sender) outcome(c *Copy, kind messaging.StateKind) {
 	c.dest.conclude(c, s.Conn())
-	switch state.Kind {
+	switch kind {
 	case messaging.StateAccepted:
 		s.Counters.Accepted++
 	case messaging.StateRejected:

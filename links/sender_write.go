@@ -74,8 +74,8 @@ func (s *Sender) tooLarge(c *Copy) {
 	}
 	c.over, c.early = true, true
 	state := messaging.Rejected(amqp.Errorf(amqp.CondMessageSizeExceeded, "the receiver takes no messages of more than %d bytes", s.most))
-	s.outcome(c, state)
-	c.resolve(s.Conn(), true, state)
+	s.outcome(c, state.Kind)
+	c.resolve(s.Conn(), state)
 }
 
 // pop returns the next message that may be sent.
@@ -275,8 +275,8 @@ func (s *Sender) complete(c *Copy) {
 		if d.settled.Load() {
 			c.dest.conclude(c, s.Conn())
 		} else {
-			s.outcome(c, messaging.Accepted)
-			c.resolve(s.Conn(), true, messaging.Accepted)
+			s.outcome(c, messaging.StateAccepted)
+			c.resolve(s.Conn(), messaging.Accepted)
 		}
 		c.finish()
 	}
@@ -298,7 +298,7 @@ func (s *Sender) abort(o *transport.Output, c *Copy) int {
 			c.dest.concluded.Add(^uint32(0))
 		}
 		if c.over = true; !over && c.multi {
-			c.resolve(by, true, messaging.Released)
+			c.resolve(by, messaging.Released)
 		}
 		c.dest.source.Unbound(c.dest, by, !Item{C: c}.Apart())
 		s.free(by)
@@ -320,7 +320,7 @@ func (s *Sender) abort(o *transport.Output, c *Copy) int {
 		}
 		c.dest.conclude(c, by)
 		if c.multi {
-			c.resolve(by, true, messaging.Released)
+			c.resolve(by, messaging.Released)
 		}
 	}
 	c.finish()

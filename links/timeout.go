@@ -16,7 +16,7 @@ func (s *Sender) TimeOut(limit int64) (n int) {
 			return false
 		}
 		s.Session().Dispose(amqp.RoleSender, c.id, true, messaging.Modified(true, false, nil))
-		c.conclude(true, messaging.Modified(true, false, nil))
+		c.conclude(messaging.Modified(true, false, nil))
 		n++
 		return true
 	})

@@ -30,7 +30,9 @@ type Config struct {
 
 	MaxRouters   int // routers known, the own one not counted; 1,024
 	MaxPeers     int // neighbours in one link state; 1,024
+	MaxLinks     int // peers in the link states of all others together; 65,536
 	MaxAddresses int // mobile keys of one router, and of this one; 131,072
+	MaxKeys      int // mobile keys of all others together; 1,048,576
 	MaxID        int // length of a router id; 255 bytes
 	MaxKey       int // length of a mobile key; 4,096 bytes
 
@@ -66,7 +68,9 @@ func (c Config) withDefaults() Config {
 	duration(&c.LateCopy, min(2*time.Second, c.RAIntervalFlux/2))
 	number(&c.MaxRouters, 1024)
 	number(&c.MaxPeers, 1024)
+	number(&c.MaxLinks, 65536)
 	number(&c.MaxAddresses, 131072)
+	number(&c.MaxKeys, 1<<20)
 	number(&c.MaxID, 255)
 	number(&c.MaxKey, 4096)
 	number(&c.MaxMessage, 16<<20)
@@ -124,3 +128,21 @@ const (
 func routesSpacing(n int) time.Duration {
 	return time.Millisecond + time.Duration(n*n)*500*time.Nanosecond
 }
+
+// pathsSpacing is the least time between two calculations of the paths in a graph, about four times what one takes, so that
+// whoever changes link states all the time leaves time for all else. Graphs of common size have none: nothing then acts upon
+// paths of a moment ago.
+func pathsSpacing(g *graph) time.Duration {
+	n := len(g.ids)
+	for _, edges := range g.edges {
+		n += len(edges)
+	}
+	if n <= 4096 {
+		return 0
+	}
+	return time.Duration(n) * 400 * time.Nanosecond
+}
+
+// originsSlice is how many nodes and edges are visited for valid origins before anything else is done. They are those of
+// all trees of a hundred routers with twenty links each, and take some milliseconds.
+const originsSlice = 1 << 18

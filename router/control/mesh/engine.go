@@ -33,13 +33,18 @@ type Engine struct {
 
 	mobile localAddresses
 
-	pathsDirty bool // link states have changed since paths were calculated
+	pathsDirty bool      // link states have changed since paths were calculated
+	pathsAt    time.Time // when they may be again
 	paths      pathsState
 
-	routesDirty bool      // and since Routes was
+	routesDirty bool      // and since Routes was begun
 	routesAt    time.Time // when it may be again
+	building    *building // Routes in the making
 	routes      *Routes
-	gone        []RouterGone // to be told behind Routes without them
+	gone        []goneRouter // to be told behind Routes without them
+
+	edges int // peers in the link states of all others
+	keys  int // mobile keys of all others
 
 	floods floodMemory // of messages that are not understood
 }
@@ -133,7 +138,12 @@ func (e *Engine) Next() time.Time {
 	next := e.raDue
 	earliest(&next, e.tellDue)
 	earliest(&next, e.mobile.due)
-	if e.routesDirty || e.pathsDirty {
+	switch {
+	case e.building != nil:
+		earliest(&next, e.now)
+	case e.pathsDirty && e.pathsAt.After(e.routesAt):
+		earliest(&next, e.pathsAt)
+	case e.pathsDirty, e.routesDirty:
 		earliest(&next, e.routesAt)
 	}
 	for _, l := range e.order {

@@ -118,6 +118,11 @@ func (e *Engine) lsu(r *router, m *LSU, from uint64) {
 		e.notice(NoticeLimit, r.id, from, "link state of %q has %d peers, at most %d are accepted", r.id, len(m.Peers), e.cfg.MaxPeers)
 		return
 	}
+	if e.edges-len(r.ls.peers)+len(m.Peers) > e.cfg.MaxLinks {
+		e.notice(NoticeLimit, r.id, from, "link state of %q has %d peers and others have %d, at most %d are accepted together",
+			r.id, len(m.Peers), e.edges-len(r.ls.peers), e.cfg.MaxLinks)
+		return
+	}
 	if m.LSSeq >= r.ls.told {
 		r.lsr.want = false
 	}
@@ -132,6 +137,7 @@ func (e *Engine) lsu(r *router, m *LSU, from uint64) {
 		e.know(peers[i].ID, from)
 	}
 	changed := !r.hasLS || !slices.Equal(peers, r.ls.peers)
+	e.edges += len(peers) - len(r.ls.peers)
 	r.hasLS, r.ls.seq, r.ls.peers = true, m.LSSeq, peers
 	if changed {
 		e.pathsDirty = true

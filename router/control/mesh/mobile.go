@@ -79,9 +79,12 @@ func (e *Engine) addKeys(r *router, keys []string, m *MAU, from uint64) {
 	left := 0
 	for i, key := range keys {
 		_, known := a.keys[key]
-		if !known && (key == "" || len(key) > e.cfg.MaxKey || len(a.keys) >= e.cfg.MaxAddresses) {
+		if !known && (key == "" || len(key) > e.cfg.MaxKey || len(a.keys) >= e.cfg.MaxAddresses || e.keys >= e.cfg.MaxKeys) {
 			left++
 			continue
+		}
+		if !known {
+			e.keys++
 		}
 		a.keys[key] = m.Hint(i)
 		if !known && a.exposed {
@@ -89,8 +92,8 @@ func (e *Engine) addKeys(r *router, keys []string, m *MAU, from uint64) {
 		}
 	}
 	if left > 0 {
-		e.notice(NoticeLimit, r.id, from, "%d addresses of router %q are left out: it has %d, and %d of 1 to %d bytes are possible",
-			left, r.id, len(a.keys), e.cfg.MaxAddresses, e.cfg.MaxKey)
+		e.notice(NoticeLimit, r.id, from, "%d addresses of router %q are left out: it has %d and all have %d; %d are possible for one and %d for all, of 1 to %d bytes",
+			left, r.id, len(a.keys), e.keys, e.cfg.MaxAddresses, e.cfg.MaxKeys, e.cfg.MaxKey)
 	}
 }
 
@@ -99,6 +102,7 @@ func (e *Engine) removeKey(r *router, key string) {
 		return
 	}
 	delete(r.mobile.keys, key)
+	e.keys--
 	if r.mobile.exposed {
 		e.emit(RemoteRemove{Router: r.id, Key: key})
 	}

@@ -123,26 +123,53 @@ func (t *tree) paths() (list []path, radius int) {
 	return list, radius
 }
 
-// fromOrigins calls valid for each pair of nodes such that what enters the mesh at origin may pass through self on its
-// way to destination: self lies strictly between the two on the tree of origin. Both are nodes with a path from self. It
-// calls before for each origin whose tree has self in it, with the node before self.
-func (g *graph) fromOrigins(self int32, fromSelf *tree, valid, before func(origin, node int32)) {
-	var t tree
-	under := make([]bool, len(g.ids))
-	for _, origin := range fromSelf.order {
-		if origin == self {
-			continue
+// An origins finds out what may pass through a node on its way, one tree after the other.
+type origins struct {
+	g     graph
+	self  int32
+	has   []bool  // nodes with a path from self
+	todo  []int32 // origins
+	tree  tree
+	under []bool
+	edges int // of the graph
+}
+
+// newOrigins begins with a graph, which must not change any more, and the tree from self, which may.
+func newOrigins(g graph, self int32, fromSelf *tree) *origins {
+	o := &origins{g: g, self: self, has: make([]bool, len(g.ids)), under: make([]bool, len(g.ids))}
+	for _, v := range fromSelf.order {
+		o.has[v] = true
+		if v != self {
+			o.todo = append(o.todo, v)
 		}
-		t.calculate(g, origin)
-		if v := t.pred[self]; v >= 0 {
+	}
+	for _, edges := range g.edges {
+		o.edges += len(edges)
+	}
+	return o
+}
+
+// next visits at least one origin, and more until about so many nodes and edges have been visited; it reports whether that
+// were all. It calls valid for each pair of nodes such that what enters the mesh at origin may pass through self on its way
+// to destination: self lies strictly between the two on the tree of origin. Both are nodes with a path from self. It calls
+// before for each origin whose tree has self in it, with the node before self.
+func (o *origins) next(visits int, valid, before func(origin, node int32)) (done bool) {
+	for len(o.todo) > 0 && visits > 0 {
+		origin := o.todo[0]
+		o.todo = o.todo[1:]
+		visits -= len(o.has) + o.edges
+		t := &o.tree
+		t.calculate(&o.g, origin)
+		if v := t.pred[o.self]; v >= 0 {
 			before(origin, v)
 		}
 		for _, v := range t.order {
 			up := t.pred[v]
-			under[v] = up >= 0 && up != origin && (up == self || under[up])
-			if under[v] && fromSelf.cost[v] >= 0 {
+			o.under[v] = up >= 0 && up != origin && (up == o.self || o.under[up])
+			if o.under[v] && o.has[v] {
 				valid(origin, v)
 			}
 		}
 	}
+	return len(o.todo) == 0
 }

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func BenchmarkValidOrigins(b *testing.B) {
 			t.calculate(g, 0)
 			b.ReportAllocs()
 			for b.Loop() {
-				g.fromOrigins(0, &t, func(_, _ int32) {}, func(_, _ int32) {})
+				newOrigins(*g, 0, &t).next(math.MaxInt, func(_, _ int32) {}, func(_, _ int32) {})
 			}
 		})
 	}
@@ -82,11 +83,11 @@ func BenchmarkRoutes(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				e.pathsDirty = true
+				e.pathsDirty, e.pathsAt = true, now
 				e.findPaths()
-				e.buildRoutes()
+				e.beginRoutes().next(math.MaxInt)
 			}
-			if len(e.buildRoutes().Routers) != n-1 {
+			if len(e.beginRoutes().routes.Routers) != n-1 {
 				b.Fatal("not all have a route")
 			}
 		})

@@ -13,16 +13,17 @@ type pathsState struct {
 	radius int
 }
 
-// findPaths calculates the paths if a link state has changed since, forgets routers that nothing leads to, and
-// draws the consequences for those that have gained or lost their path.
+// findPaths calculates the paths if a link state has changed since, unless it is too early for that, forgets routers that
+// nothing leads to, and draws the consequences for those that have gained or lost their path.
 func (e *Engine) findPaths() {
-	if !e.pathsDirty {
+	if !e.pathsDirty || e.now.Before(e.pathsAt) {
 		return
 	}
 	e.pathsDirty, e.routesDirty = false, true
 	e.dropUnmentioned()
 	p := &e.paths
 	p.graph, p.self = e.buildGraph()
+	e.pathsAt = e.now.Add(pathsSpacing(&p.graph))
 	p.tree.calculate(&p.graph, p.self)
 	ways, radius := p.tree.paths()
 	p.radius = radius
@@ -122,7 +123,7 @@ func (e *Engine) buildGraph() (g graph, self int32) {
 	return g, self
 }
 
-// reachableRouters returns the routers with a path, nearest first. Paths must be up to date.
+// reachableRouters returns the routers with a path, nearest first.
 func (e *Engine) reachableRouters() []*router {
 	list := make([]*router, 0, len(e.paths.tree.order))
 	for _, i := range e.paths.tree.order[1:] {
@@ -131,27 +132,59 @@ func (e *Engine) reachableRouters() []*router {
 	return list
 }
 
-// calculateIfDue makes a new picture for the data plane if something has changed, but not more often than it takes.
+// calculateIfDue makes a new picture for the data plane if something has changed, but not more often than it takes, and not
+// all of it at once in a large mesh.
 func (e *Engine) calculateIfDue() {
-	if !e.pathsDirty && !e.routesDirty || e.now.Before(e.routesAt) {
+	if e.building == nil {
+		if e.findPaths(); e.pathsDirty || !e.routesDirty || e.now.Before(e.routesAt) {
+			return
+		}
+		e.routesDirty = false
+		e.routesAt = e.now.Add(routesSpacing(len(e.paths.tree.order)))
+		e.building = e.beginRoutes()
+		for i := range e.gone {
+			e.gone[i].left = true
+		}
+	}
+	if !e.building.next(originsSlice) {
 		return
 	}
-	e.findPaths()
-	e.routesDirty = false
-	e.routesAt = e.now.Add(routesSpacing(len(e.paths.tree.order)))
-	if r := e.buildRoutes(); !r.equal(e.routes) {
+	r := e.building.routes
+	e.building = nil
+	if !r.equal(e.routes) {
 		e.routes = r
 		e.emit(r)
 	}
 	// Only now is nothing in use any more that has the number.
-	for _, g := range e.gone {
-		e.numbers[g.Number] = false
-		e.emit(g)
-	}
-	e.gone = nil
+	e.gone = slices.DeleteFunc(e.gone, func(g goneRouter) bool {
+		if g.left {
+			e.numbers[g.Number] = false
+			e.emit(g.RouterGone)
+		}
+		return g.left
+	})
 }
 
-func (e *Engine) buildRoutes() *Routes {
+// A building is Routes in the making: what is missing is what comes from others.
+type building struct {
+	routes  *Routes
+	origins *origins
+	numbers []int   // by node
+	place   []int32 // by node
+}
+
+// next goes on, as far as so many visits go, and reports whether the Routes is complete.
+func (b *building) next(visits int) (done bool) {
+	return b.origins.next(visits, func(origin, destination int32) {
+		b.routes.Routers[b.place[destination]].ValidOrigins.add(b.numbers[origin])
+	}, func(origin, node int32) {
+		if b.origins.has[node] {
+			b.routes.Routers[b.place[origin]].Before = b.numbers[node]
+		}
+	})
+}
+
+func (e *Engine) beginRoutes() *building {
 	p := &e.paths
 	routes := &Routes{
 		Self: e.cfg.ID, Radius: p.radius,
@@ -172,24 +205,19 @@ func (e *Engine) buildRoutes() *Routes {
 			routes.Neighbors = append(routes.Neighbors, Neighbor{ID: n.id, Number: r.number, Cost: n.cost, Links: ids})
 		}
 	}
-	numbers := make([]int, len(p.graph.ids)) // by node
-	place := make([]int32, len(p.graph.ids)) // by node
+	b := &building{
+		routes: routes, origins: newOrigins(p.graph, p.self, &p.tree),
+		numbers: make([]int, len(p.graph.ids)), place: make([]int32, len(p.graph.ids)),
+	}
 	for _, r := range e.reachableRouters() {
 		i, _ := slices.BinarySearch(p.graph.ids, r.id)
-		numbers[i], place[i] = r.number, int32(len(routes.Routers))
-		routes.byID[r.id], routes.byNumber[r.number] = place[i], place[i]
+		b.numbers[i], b.place[i] = r.number, int32(len(routes.Routers))
+		routes.byID[r.id], routes.byNumber[r.number] = b.place[i], b.place[i]
 		origins := newNumberSet(len(e.numbers) - 1)
 		origins.add(SelfNumber)
 		routes.Routers = append(routes.Routers, Route{
 			ID: r.id, Number: r.number, Cost: r.cost, Hops: r.hops, NextHop: r.nextHop, Links: links[r.nextHop], Before: -1, ValidOrigins: origins,
 		})
 	}
-	p.graph.fromOrigins(p.self, &p.tree, func(origin, destination int32) {
-		routes.Routers[place[destination]].ValidOrigins.add(numbers[origin])
-	}, func(origin, node int32) {
-		if p.tree.cost[node] >= 0 {
-			routes.Routers[place[origin]].Before = numbers[node]
-		}
-	})
-	return routes
+	return b
 }

@@ -94,7 +94,7 @@ func (e *Engine) know(id string, from uint64) *router {
 
 // takeNumber returns the lowest free number. A router that comes back before it was said to be gone keeps its own.
 func (e *Engine) takeNumber(id string) int {
-	if i := slices.IndexFunc(e.gone, func(g RouterGone) bool { return g.Router == id }); i >= 0 {
+	if i := slices.IndexFunc(e.gone, func(g goneRouter) bool { return g.Router == id }); i >= 0 {
 		n := e.gone[i].Number
 		e.gone = slices.Delete(e.gone, i, i+1)
 		return n
@@ -187,6 +187,8 @@ func (e *Engine) forget(r *router) {
 		e.topologyChanged()
 	}
 	e.hide(r)
+	e.edges -= len(r.ls.peers)
+	e.keys -= len(r.mobile.keys)
 	r.hasLS, r.ls, r.mobile = false, remoteLinkState{}, remoteAddresses{}
 	r.lsr, r.mar = request{}, request{}
 	r.other, r.back, r.answeredAt = 0, time.Time{}, time.Time{}
@@ -240,12 +242,17 @@ func (e *Engine) routerDeadline(r *router) (t time.Time) {
 	return t
 }
 
-// remove drops a router that nothing is known of.
+// A goneRouter is to be told of when no Routes is in use that has its number.
+type goneRouter struct {
+	RouterGone
+	left bool // the Routes in the making is without it
+}
+
+// remove drops a router that nothing is known of any more.
 func (e *Engine) remove(r *router) {
-	e.hide(r)
 	delete(e.routers, r.id)
 	e.sorted = slices.DeleteFunc(e.sorted, func(o *router) bool { return o == r })
-	e.gone = append(e.gone, RouterGone{Router: r.id, Number: r.number})
+	e.gone = append(e.gone, goneRouter{RouterGone: RouterGone{Router: r.id, Number: r.number}})
 }
 
 // sendRequests asks those who can be reached for what is missing.

@@ -138,7 +138,9 @@ func TestPathsAgainstTwin(t *testing.T) {
 			}
 			got := map[[2]int]bool{}
 			before := slices.Repeat([]int{-1}, n)
-			g.fromOrigins(int32(self), &tr, func(o, d int32) { got[[2]int{int(o), int(d)}] = true }, func(o, v int32) { before[o] = int(v) })
+			origins := newOrigins(*g, int32(self), &tr)
+			for !origins.next(1, func(o, d int32) { got[[2]int{int(o), int(d)}] = true }, func(o, v int32) { before[o] = int(v) }) {
+			}
 			for o := range n {
 				want := -1
 				if p := w.path[o][self]; len(p) > 1 && w.dist[self][o] >= 0 {

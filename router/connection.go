@@ -208,7 +208,8 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 	var cause *transport.CloseCause
 	c.handler = admission.NewConnection(r.shared, linkLimits(limits, r.cfg.Router.ID), c.log, func(h *admission.Connection) {
 		c.opened = true
-		e := c.log.Info().Str("dir", c.dir).Str("container", h.Container).Str("user", h.User).
+		log := c.lines(r, "Connection Opened")
+		e := log.Info().Str("dir", c.dir).Str("container", h.Container).Str("user", h.User).
 			Str("sasl", h.Mechanism).Bool("tls", c.tls).Str("role", string(c.role))
 		if c.ws {
 			e.Bool("ws", true)
@@ -238,13 +239,19 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 // logEnd writes the one line that says what a connection did and why it ended. A
 // peer that never sent a frame is a probe or a port scan, and not worth a line.
 func (r *Router) logEnd(c *connection, cause *transport.CloseCause, err error) error {
-	e := c.log.Info()
-	if !c.opened {
-		e = c.log.Debug()
+	event := func() *zerolog.Event { // only one that is used counts
+		switch {
+		case !c.opened:
+			return c.log.Debug()
+		case c.joins() && r.Ready(): // another router is missed
+			return c.log.Warn()
+		}
+		log := c.lines(r, "Connection Closed")
+		return log.Info()
 	}
 	switch {
 	case errors.Is(err, io.EOF):
-		c.account(e).Msg("Connection Closed: the peer closed the socket without a close")
+		c.account(event()).Msg("Connection Closed: the peer closed the socket without a close")
 		return err
 	case cause != nil && cause.Err != nil:
 		kind := "Connection Closed with an error"
@@ -255,22 +262,38 @@ func (r *Router) logEnd(c *connection, cause *transport.CloseCause, err error) e
 		switch {
 		case cause.Err.Condition == amqp.CondConnectionForced && !cause.Remote && err == nil:
 			// On our own account: a shutdown.
-			e = c.log.Info()
+			log = c.lines(r, "Connection Closed")
+			event = func() *zerolog.Event { return log.Info() }
 		case c.driver.Conn().FramesIn > 0 || cause.Err.Condition == amqp.CondUnauthorizedAccess:
-			e = log.Warn()
+			event = func() *zerolog.Event { return log.Warn() }
 		}
 		by := "router"
 		if cause.Remote {
 			by = "peer"
 		}
-		c.account(e).Str("condition", string(cause.Err.Condition)).Str("by", by).Msg("Connection Closed: " + cause.Err.Description)
+		c.account(event()).Str("condition", string(cause.Err.Condition)).Str("by", by).Msg("Connection Closed: " + cause.Err.Description)
 		return cause.Err
 	case err != nil:
-		c.account(e).Err(err).Msg("Connection Closed")
+		c.account(event()).Err(err).Msg("Connection Closed")
 		return err
 	}
-	c.account(e).Msg("Connection Closed")
+	c.account(event()).Msg("Connection Closed")
 	return nil
+}
+
+// lines is the log for lines of one kind that each connection has. Clients can
+// provoke many of them; routers, and those that this router has connected to, are
+// few, and each of their lines matters.
+func (c *connection) lines(r *Router, kind string) zerolog.Logger {
+	if c.dir == "out" || c.joins() {
+		return c.log
+	}
+	return c.log.Sample(r.logs.Throttle(logging.Server, kind))
+}
+
+// joins tells whether the connection joins routers.
+func (c *connection) joins() bool {
+	return c.role == config.RoleInterRouter || c.role == config.RoleEdge
 }
 
 // account adds what a connection that has ended has done: whose it was, for how

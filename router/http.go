@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -106,10 +107,16 @@ func (h *httpListener) webSocket(ctx context.Context, w http.ResponseWriter, r *
 		http.Error(w, "the router is starting or shutting down", http.StatusServiceUnavailable)
 		return
 	}
-	c := websocket.Accept(w, r, websocket.Options{Origins: h.cfg.WebSocketOrigins})
-	if c == nil {
-		h.log.Debug().Str("peer", r.RemoteAddr).Str("origin", r.Header.Get("Origin")).
-			Str("subprotocols", r.Header.Get("Sec-WebSocket-Protocol")).Msg("no WebSocket was made")
+	c, err := websocket.Accept(w, r, websocket.Options{Origins: h.cfg.WebSocketOrigins})
+	if err != nil {
+		e := h.log.Debug()
+		var origin *websocket.OriginError
+		if errors.As(err, &origin) {
+			log := h.log.Sample(h.router.logs.Throttle(logging.HTTP, "WebSocket refused"))
+			e = log.Warn()
+		}
+		e.Str("peer", r.RemoteAddr).Str("listener", h.Name).
+			Str("subprotocols", r.Header.Get("Sec-WebSocket-Protocol")).Msg("WebSocket refused: " + err.Error())
 		return
 	}
 	h.sockets.Add(1)

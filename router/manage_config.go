@@ -178,6 +178,7 @@ func (m *manager) DeleteConnector(cfg config.Connector) error {
 	r.connectors = slices.Delete(r.connectors, i, i+1)
 	stop := c.stop
 	r.mu.Unlock()
+	c.End()
 	for _, conn := range r.connections() {
 		if conn.connector == c {
 			conn.driver.Close(amqp.Errorf(amqp.CondConnectionForced, "the connector was deleted by management"))

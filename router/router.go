@@ -23,6 +23,7 @@ import (
 	"sluice/router/control/config"
 	"sluice/router/control/edge"
 	"sluice/router/control/logging"
+	"sluice/router/control/management"
 	"sluice/router/control/network"
 	"sluice/router/control/tlsprofile"
 	"sluice/router/control/web"
@@ -291,6 +292,9 @@ func (r *Router) addConnector(cfg config.Connector) *connector {
 	p, _ := r.profile(cfg.SSLProfile) // the configuration has been checked
 	c := &connector{cfg: cfg}
 	c.Name, c.Network, c.Address, c.Log = cfg.Name, cfg.Network(), cfg.Address(), r.logs.Logger(logging.ConnMgr)
+	if c.Name == "" {
+		c.Name = management.UnnamedAs("connector", cfg.Host, cfg.Port)
+	}
 	if p != nil {
 		c.TLS = func() *tls.Config { return p.Client(cfg.Host, cfg.VerifyHostname) }
 	}
@@ -376,6 +380,11 @@ func (r *Router) shutdown(stopAccepting func()) {
 	for _, l := range r.listening() {
 		l.Close()
 	}
+	r.mu.Lock()
+	for _, c := range r.connectors {
+		c.End()
+	}
+	r.mu.Unlock()
 	err := amqp.Errorf(amqp.CondConnectionForced, "the router is shutting down")
 	for _, c := range r.connections() {
 		c.driver.Close(err)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -122,5 +124,132 @@ func TestRefusalsDoNotFillTheLog(t *testing.T) {
 	}
 	if lines+held != n {
 		t.Errorf("%d lines and %d more, of %d", lines, held, n)
+	}
+}
+
+// A running is a router that runs until end, and its log.
+type running struct {
+	*router.Router
+	t    *testing.T
+	log  *syncBuffer
+	logs *logging.Logs
+	stop context.CancelFunc
+	done chan error
+}
+
+func runRouter(t *testing.T, text string) *running {
+	t.Helper()
+	cfg, problems := config.LoadText("x.conf", text, config.Options{})
+	if cfg == nil {
+		t.Fatal(problems)
+	}
+	r := &running{t: t, log: new(syncBuffer), done: make(chan error, 1)}
+	r.logs = logging.New(logging.Options{Stderr: r.log, Stdout: r.log})
+	var err error
+	if r.Router, err = router.New(router.Options{Config: cfg, Logs: r.logs}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	go func() { r.done <- r.Run(ctx) }()
+	return r
+}
+
+// end ends the router and returns all that it has logged.
+func (r *running) end() string {
+	r.t.Helper()
+	r.stop()
+	if err := <-r.done; err != nil {
+		r.t.Error(err)
+	}
+	r.logs.Close()
+	return r.log.String()
+}
+
+// await waits until the log has a text.
+func (r *running) await(text string) {
+	r.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(r.log.String(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("the log lacks %q:\n%s", text, r.log.String())
+		}
+	}
+}
+
+// A flood of clients does not flood the log: those who are not shown are counted.
+func TestClientsDoNotFillTheLog(t *testing.T) {
+	const n = 100
+	r := runRouter(t, "listener {\nhost: 127.0.0.1\nport: 0\n}\n")
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	for range n {
+		conn, err := client.Dial(ctx, client.Options{URL: r.Addrs()[0].String()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+	}
+	log := r.end()
+	seconds := int(time.Since(began)/time.Second) + 1
+	for _, kind := range []string{"Connection Opened", "Connection Closed"} {
+		lines := len(regexp.MustCompile(`\(info\) `+kind+` \w+=`).FindAllString(log, -1))
+		held := 0
+		for _, m := range regexp.MustCompile(kind+`: (\d+) more of the same kind w\w+ not logged\n`).FindAllStringSubmatch(log, -1) {
+			more, _ := strconv.Atoi(m[1])
+			held += more
+		}
+		if lines < 10 || lines > 10*seconds || lines+held != n {
+			t.Errorf("%s: %d lines in less than %d s and %d more, of %d", kind, lines, seconds, held, n)
+		}
+	}
+}
+
+// The lines of a connector say which one it is; its own router's end is no failure
+// of it, and nothing is tried again.
+func TestLinesOfConnectors(t *testing.T) {
+	a := runRouter(t, "router {\nmode: interior\nid: A\n}\nlistener {\nhost: 127.0.0.1\nport: 0\nrole: inter-router\n}\n")
+	port := a.Addrs()[0].(*net.TCPAddr).Port
+	text := fmt.Sprintf("router {\nmode: interior\nid: B\n}\nlistener {\nhost: 127.0.0.1\nport: 0\n}\nconnector {\nhost: 127.0.0.1\nport: %d\nrole: inter-router\n}\n", port)
+	b := runRouter(t, text)
+	b.await(`router "A" is a neighbour at cost 1`)
+	if log := b.end(); strings.Contains(log, "connection failed") || strings.Contains(log, "retry") {
+		t.Errorf("the end of the router is a failure of its connector:\n%s", log)
+	}
+	c := runRouter(t, text)
+	c.await(`router "A" is a neighbour at cost 1`)
+	a.end()
+	want := fmt.Sprintf("connector=connector/127.0.0.1:%d ", port)
+	c.await(want)
+	c.end()
+}
+
+// Who is refused because of his origin finds in the log what would help.
+func TestOriginsThatAreRefusedAreLogged(t *testing.T) {
+	r := runRouter(t, "listener {\nname: web\nhost: 127.0.0.1\nport: 0\nhttp: yes\n}\n")
+	for !r.Ready() {
+		time.Sleep(time.Millisecond)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+r.HTTPAddrs()[0].String(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"Origin": "https://app.example", "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+		"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol": "amqp",
+	} {
+		request.Header.Set(name, value)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(answer.Body)
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusForbidden || !strings.Contains(string(text), "websocketOrigins of the listener says which may") {
+		t.Errorf("%s: %s", answer.Status, text)
+	}
+	if log := r.end(); !strings.Contains(log, `HTTP (warning) WebSocket refused: a web page of origin "https://app.example"`) || !strings.Contains(log, "listener=web") {
+		t.Errorf("log:\n%s", log)
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -35,7 +37,7 @@ type Status struct {
 
 // A Connector keeps one connection to a peer.
 type Connector struct {
-	Name    string
+	Name    string // for logs
 	Network string
 	Address string
 	// TLS returns the configuration for the next attempt; nil for none.
@@ -45,9 +47,14 @@ type Connector struct {
 	Serve func(ctx context.Context, p Peer) (opened bool, err error)
 	Log   zerolog.Logger
 
+	ended  atomic.Bool
 	mu     sync.Mutex
 	status Status
 }
+
+// End has the connector make no other connection when this one has ended, which
+// is no failure then. It does not end this one.
+func (c *Connector) End() { c.ended.Store(true) }
 
 // Status returns how the connector is doing.
 func (c *Connector) Status() Status {
@@ -69,11 +76,11 @@ func (c *Connector) Opened() { c.set("SUCCESS", "") }
 // ctx is done.
 func (c *Connector) Run(ctx context.Context) error {
 	pause := firstPause
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && !c.ended.Load() {
 		c.set("CONNECTING", c.Status().Text)
 		began := time.Now()
 		opened, err := c.attempt(ctx)
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || c.ended.Load() {
 			break
 		}
 		if opened && (time.Since(began) >= steady || !refused(err)) {
@@ -81,6 +88,9 @@ func (c *Connector) Run(ctx context.Context) error {
 		}
 		if err == nil {
 			err = errors.New("the peer closed the connection")
+		}
+		if !opened && errors.Is(err, io.EOF) {
+			err = fmt.Errorf("the peer closed the connection before it spoke AMQP; is this its port for AMQP, and TLS as it wants it? (%w)", err)
 		}
 		c.set("FAILED", err.Error())
 		wait := pause - time.Duration(rand.Int64N(int64(pause)/2))

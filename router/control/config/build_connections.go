@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
@@ -134,38 +135,62 @@ func (b *builder) addConnector(e *entity) {
 func (b *builder) role(e *entity) Role {
 	role := oneOf[Role](e, "role")
 	if role == RoleInterRouter || role == RoleEdge {
-		b.joins = append(b.joins, join{e.posOf("role"), role, e.schema.Name == "connector"})
+		b.joins = append(b.joins, join{e.posOf("role"), role, e.schema.Name})
 	}
 	return role
 }
 
 // A join is a role that joins routers, of a listener or connector.
 type join struct {
-	pos      Position
-	role     Role
-	connects bool
+	pos    Position
+	role   Role
+	entity string
+}
+
+// needs is the mode of the routers that have such roles.
+func (j *join) needs() Mode {
+	if j.role == RoleEdge && j.entity == "connector" {
+		return EdgeMode
+	}
+	return Interior
+}
+
+// rolesOf are the roles that listeners or connectors have in a mode, those that
+// join routers first.
+func rolesOf(mode Mode, entity string) string {
+	joining := map[Mode]map[string]string{
+		Interior: {"listener": "inter-router, edge, ", "connector": "inter-router, "},
+		EdgeMode: {"connector": "edge, "},
+	}[mode][entity]
+	return joining + "normal or route-container"
 }
 
 // checkRoles reports roles that the router's mode does not have: interior routers
-// are joined to each other, and edge routers connect to them.
+// are joined to each other, and edge routers connect to them. With a mode that is
+// none nothing can be said.
 func (b *builder) checkRoles() {
+	if g := b.router.given["mode"]; g != nil && g.bad {
+		return
+	}
 	mode, uplinks := b.config.Router.Mode, 0
+	assumed := ""
+	if b.router.given["mode"] == nil {
+		assumed = ", because its mode is not given"
+	}
 	for _, j := range b.joins {
-		needs := Interior
-		if j.role == RoleEdge && j.connects {
-			needs = EdgeMode
+		needs := j.needs()
+		if needs == mode {
+			if mode == EdgeMode {
+				uplinks++
+			}
+			continue
 		}
-		switch {
-		case needs == mode && mode == EdgeMode:
-			uplinks++
-		case needs == mode:
-		case j.role == RoleEdge && mode == EdgeMode:
-			b.mistake(j.pos, "normal or route-container", "", "a listener of role %s needs a router of mode %s, and this one is %s: it has connectors of that role", j.role, needs, mode)
-		case j.role == RoleEdge && j.connects:
-			b.mistake(j.pos, "normal or route-container", "", "a connector of role %s needs a router of mode %s, and this one is %s", j.role, needs, mode)
-		default:
-			b.mistake(j.pos, "normal or route-container", "", "role %s needs a router of mode %s, and this one is %s", j.role, needs, mode)
+		why := assumed
+		if j.role == RoleEdge && mode == EdgeMode {
+			why = ": it has connectors of that role"
 		}
+		b.mistake(j.pos, fmt.Sprintf("role: %s; or mode: %s of the router", rolesOf(mode, j.entity), needs), "",
+			"a %s of role %s needs a router of mode %s, and this one is %s%s", j.entity, j.role, needs, mode, why)
 	}
 	if mode == EdgeMode && uplinks == 0 && len(b.joins) == 0 {
 		b.warn(b.config.Router.Pos, "an edge router without a connector of role %s reaches no other router", RoleEdge)
@@ -181,7 +206,7 @@ func (b *builder) properties(e *entity) map[string]any {
 	}
 	// Between routers the properties are part of their protocol.
 	if role := e.text("role"); role == string(RoleInterRouter) || role == string(RoleEdge) {
-		b.mistake(g.value.pos, "normal or route-container", "", "openProperties are not allowed for role %s", role)
+		b.mistake(g.value.pos, "none, or role: normal or route-container", "", "openProperties are not allowed for role %s", role)
 	}
 	return g.value.plain().(map[string]any)
 }

@@ -36,6 +36,7 @@ func (b *builder) addRouter(e *entity) {
 	}
 	if r.ID == "" {
 		r.ID = map[Mode]string{Standalone: "Standalone_", Interior: "Interior_", EdgeMode: "Edge_"}[r.Mode] + randomSuffix()
+		b.generated = true
 	}
 	b.config.Router = r
 }

@@ -18,6 +18,8 @@ type builder struct {
 
 	defaultID string // see Options.ID
 
+	generated bool // the router's id was made up
+
 	profiles []reference // uses of sslProfiles
 	joins    []join      // roles that join routers
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"strings"
@@ -14,6 +15,8 @@ func (b *builder) checkTogether() {
 	b.checkRoles()
 	b.checkListenAddresses()
 	b.checkConnectAddresses()
+	b.checkOwnDoors()
+	b.checkGeneratedID()
 	if len(b.config.Listeners) == 0 && len(b.config.Connectors) == 0 && len(b.mistakes) == 0 {
 		b.warn(b.config.Router.Pos, "there is neither a listener nor a connector: nobody can connect")
 	}
@@ -102,6 +105,42 @@ func (b *builder) checkConnectAddresses() {
 			continue
 		}
 		seen[key] = c.Pos
+	}
+}
+
+// checkOwnDoors warns of connectors that lead to a listener of the same router:
+// routers are in files of their own.
+func (b *builder) checkOwnDoors() {
+	for i := range b.config.Connectors {
+		c := &b.config.Connectors[i]
+		if !loopback(c.Host) {
+			continue
+		}
+		to := bindingOf(&Listener{Host: c.Host, Port: c.Port, Family: c.Family})
+		for j := range b.config.Listeners {
+			l := &b.config.Listeners[j]
+			own := bindingOf(l)
+			if own.port != to.port || own.port == 0 || !strings.EqualFold(own.host, to.host) && !own.takes(to) {
+				continue
+			}
+			means := "the router would connect to itself"
+			switch {
+			case l.HTTP:
+				means = "that speaks HTTP, not AMQP"
+			case l.Role != c.Role:
+				means = fmt.Sprintf("the router would connect to itself, and with role %s to one of role %s", c.Role, l.Role)
+			}
+			b.warn(c.Pos, "connector to %s leads to the listener on %s of the same router: %s; the other router has a configuration of its own",
+				c.Address(), refer(c.Pos, l.Pos), means)
+			break
+		}
+	}
+}
+
+// checkGeneratedID warns of an interior router without an id.
+func (b *builder) checkGeneratedID() {
+	if b.generated && b.config.Router.Mode == Interior {
+		b.warn(b.config.Router.Pos, "router has no id: each start makes another one up, and the network takes it for a new router; give it one: router { id: NAME }")
 	}
 }
 

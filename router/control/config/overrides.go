@@ -21,7 +21,7 @@ type Overrides struct {
 func (b *builder) override(o Overrides) {
 	if o.ID != "" {
 		b.checkID(o.ID, Position{File: "--id"})
-		b.config.Router.ID = o.ID
+		b.config.Router.ID, b.generated = o.ID, false
 	}
 	if o.LogLevel != "" {
 		mask, err := logging.ParseEnable(o.LogLevel)

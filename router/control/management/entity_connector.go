@@ -70,7 +70,7 @@ func (d *Desk) connectorKind() *kind {
 func connectorValues(c *Connector, identity string) map[string]any {
 	v := limitValues(&c.Limits)
 	for name, x := range map[string]any{
-		"name": nameOr(c.Name, "connector/"+c.Host+":"+c.Port), "identity": identity, "type": schema.Prefix + "connector",
+		"name": nameOr(c.Name, UnnamedAs("connector", c.Host, c.Port)), "identity": identity, "type": schema.Prefix + "connector",
 		"host": c.Host, "port": c.Port, "protocolFamily": orNil(c.Family), "role": string(c.Role), "cost": small(int64(c.Cost)),
 		"sslProfile": orNil(c.SSLProfile), "saslMechanisms": orNil(strings.Join(c.SASLMechanisms, " ")), "allowRedirect": true,
 		"verifyHostname": c.VerifyHostname, "saslUsername": orNil(c.SASLUsername),

@@ -123,7 +123,7 @@ func (d *Desk) withProfile(a attributes) ([]section, error) {
 type identities map[string]int
 
 func (n identities) of(kind, host, port, name string) string {
-	id := fmt.Sprintf("%s/%s:%s", kind, host, port)
+	id := UnnamedAs(kind, host, port)
 	if name != "" {
 		id += ":" + name
 	}
@@ -132,6 +132,14 @@ func (n identities) of(kind, host, port, name string) string {
 		id = fmt.Sprintf("%s:%d", id, n[id])
 	}
 	return id
+}
+
+// UnnamedAs is the name of a listener or connector that has been given none.
+func UnnamedAs(kind, host, port string) string {
+	if strings.Contains(host, ":") { // of IPv6
+		host = "[" + host + "]"
+	}
+	return fmt.Sprintf("%s/%s:%s", kind, host, port)
 }
 
 func duplicate(kind, name, existing string) *Status {
@@ -167,7 +175,7 @@ func orZeroNil(n int64) any {
 func listenerValues(l *config.Listener, identity string) map[string]any {
 	v := limitValues(&l.Limits)
 	for name, x := range map[string]any{
-		"name": nameOr(l.Name, "listener/"+l.Host+":"+l.Port), "identity": identity, "type": schema.Prefix + "listener",
+		"name": nameOr(l.Name, UnnamedAs("listener", l.Host, l.Port)), "identity": identity, "type": schema.Prefix + "listener",
 		"host": l.Host, "port": l.Port, "socketAddressFamily": orNil(l.Family), "role": string(l.Role), "cost": small(int64(l.Cost)),
 		"sslProfile": orNil(l.SSLProfile), "saslMechanisms": orNil(strings.Join(l.SASLMechanisms, " ")), "authenticatePeer": l.AuthenticatePeer,
 		"requireEncryption": l.RequireEncrypted, "requireSsl": l.RequireSSL,

@@ -3,11 +3,14 @@ package websocket
 import (
 	"bufio"
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -31,8 +34,17 @@ func Asked(r *http.Request) bool {
 	return slices.ContainsFunc(tokens(r.Header, "Upgrade"), func(t string) bool { return strings.EqualFold(t, "websocket") })
 }
 
-// Accept answers a request for a WebSocket. If it returns nil the request has
-// been refused, and the client told why.
+// An OriginError says that a web page may not connect.
+type OriginError struct{ Origin, Host string } // of the page, and what it calls this host
+
+func (e *OriginError) Error() string {
+	return fmt.Sprintf("a web page of origin %q, which calls this host %q, may not connect; websocketOrigins of the listener says which may", e.Origin, e.Host)
+}
+
+var errRefused = errors.New("the request is none for a WebSocket that carries AMQP")
+
+// Accept answers a request for a WebSocket. With an error, which is an
+// [OriginError] if that is why, the request has been refused and the client told.
 //
 // The first of the client's subprotocols that carries AMQP is taken; a client
 // that names none is taken to speak AMQP, and one that names others only is
@@ -41,7 +53,7 @@ func Asked(r *http.Request) bool {
 // browser can reach, and the certificate that it presents. On a loopback address
 // a page's own name for this host is not believed either, because a name that
 // anybody may register can lead to 127.0.0.1.
-func Accept(w http.ResponseWriter, r *http.Request, o Options) *Conn {
+func Accept(w http.ResponseWriter, r *http.Request, o Options) (*Conn, error) {
 	offered := tokens(r.Header, "Sec-WebSocket-Protocol")
 	var chosen []string
 	for _, p := range offered {
@@ -52,27 +64,54 @@ func Accept(w http.ResponseWriter, r *http.Request, o Options) *Conn {
 	}
 	if len(offered) > 0 && chosen == nil {
 		http.Error(w, "AMQP 1.0 over WebSocket has the subprotocol amqp; "+strings.Join(offered, ", ")+" is not known here", http.StatusBadRequest)
-		return nil
+		return nil, errRefused
 	}
-	if origin := r.Header.Get("Origin"); origin != "" && !slices.Contains(o.Origins, "*") && rebound(r) && !allowed(origin, o.Origins) {
-		http.Error(w, "a page that calls this host "+r.Host+" may not connect; websocketOrigins of the listener says which may", http.StatusForbidden)
-		return nil
+	if origin := r.Header.Get("Origin"); !welcome(r, origin, o.Origins) {
+		err := &OriginError{origin, r.Host}
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return nil, err
 	}
 	h := &hijack{ResponseWriter: w}
 	c := new(Conn)
 	ws, err := websocket.Accept(h, r, &websocket.AcceptOptions{
 		Subprotocols:       chosen,
-		InsecureSkipVerify: slices.Contains(o.Origins, "*"),
-		OriginPatterns:     o.Origins,
+		InsecureSkipVerify: true, // of the origin, which is welcome
 		CompressionMode:    websocket.CompressionDisabled,
 		OnPingReceived:     c.ping,
 	})
 	if err != nil {
-		return nil // it has answered
+		return nil, err // it has answered
 	}
 	ws.SetReadLimit(-1)
 	c.Conn, c.in, c.ws = h.conn, h.in, ws
-	return c
+	return c, nil
+}
+
+// welcome tells whether a request may come from its origin; one without an origin
+// comes from no web page.
+func welcome(r *http.Request, origin string, patterns []string) bool {
+	if origin == "" || slices.Contains(patterns, "*") {
+		return true
+	}
+	u, err := url.Parse(origin)
+	switch {
+	case err != nil || u.Host == "":
+		return false
+	case allowed(origin, patterns):
+		return true
+	case rebound(r):
+		return false
+	case strings.EqualFold(u.Host, r.Host):
+		return true
+	}
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		target := u.Host
+		if strings.Contains(p, "://") {
+			target = u.Scheme + "://" + u.Host
+		}
+		matched, err := path.Match(strings.ToLower(p), strings.ToLower(target))
+		return matched && err == nil // patterns have been checked
+	})
 }
 
 // rebound tells whether a request that came to a loopback address was for

@@ -13,7 +13,7 @@ import (
 // serve returns the address of a server of WebSockets.
 func serve(t testing.TB, o Options) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c := Accept(w, r, o); c != nil {
+		if c, err := Accept(w, r, o); err == nil {
 			c.drop()
 			c.Finish()
 		}
@@ -91,6 +91,11 @@ func TestOrigins(t *testing.T) {
 		{"https://app.example", "127.0.0.1", "http://app.example", 403},
 		{"https://app.example", "127.0.0.1", "https://app.example", 101},
 		{"other.example", "127.0.0.1", "https://app.example", 403},
+		{"*.example", "127.0.0.1", "https://APP.Example", 101},
+		{"*.example", "evil.example", "https://evil.example", 403}, // by a pattern only
+		{"https://*.example:8443", "127.0.0.1", "https://app.example:8443", 101},
+		{"https://*.example:8443", "127.0.0.1", "https://app.example", 403},
+		{"", "127.0.0.1", "app.example", 403}, // no URL
 		{"*", "evil.example", "https://app.example", 101},
 	} {
 		addr := serve(t, Options{Origins: strings.Fields(test.origins)})
@@ -101,6 +106,9 @@ func TestOrigins(t *testing.T) {
 		r, text := ask(t, addr, request+"\r\n")
 		if r.StatusCode != test.status {
 			t.Errorf("origins %q, host %q, origin %q: %s %s", test.origins, test.host, test.origin, r.Status, text)
+		}
+		if test.status == 403 && !strings.Contains(text, "websocketOrigins") {
+			t.Errorf("origins %q, host %q, origin %q: the page is not told what helps: %s", test.origins, test.host, test.origin, text)
 		}
 	}
 }

@@ -41,7 +41,8 @@ func connect(t testing.TB) (*Conn, *websocket.Conn, net.Conn) {
 	served := make(chan *Conn, 1)
 	end := make(chan struct{})
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		served <- Accept(w, r, Options{})
+		c, _ := Accept(w, r, Options{})
+		served <- c
 		<-end
 	})}
 	done := make(chan struct{})

@@ -184,6 +184,7 @@ func (d *Delivery) Disposed(p *transport.Disposition) bool {
 		return false
 	}
 	d.abandon()
+	d.from.Counters.ended(d.Arrived, d.from.Conn().Now)
 	d.from.done(1)
 	d.Release()
 	return true
@@ -254,6 +255,7 @@ func (d *Delivery) settleLate() {
 func (d *Delivery) over() {
 	d.settled.Store(true)
 	d.listed = false
+	d.from.Counters.ended(d.Arrived, d.from.Conn().Now)
 	d.from.done(1)
 	d.Release()
 }

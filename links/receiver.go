@@ -2,6 +2,7 @@ package links
 
 import (
 	"sync/atomic"
+	"time"
 
 	"sluice/amqp"
 	"sluice/amqp/frames"
@@ -113,6 +114,28 @@ func (c Class) String() string { return [...]string{"endpoint", "router-data", "
 type Counters struct {
 	Deliveries, Presettled, Accepted, Rejected, Released, Modified, TimedOut uint64
 	Bytes                                                                    uint64
+	// Delayed counts those that were settled a second or more after they had
+	// arrived at this router, VeryDelayed those of ten seconds or more, which are
+	// not in Delayed. Of those that were sent settled links into the router count
+	// none, and links out of it only those that had to wait.
+	Delayed, VeryDelayed uint64
+}
+
+// From which age on a delivery counts as delayed, in nanoseconds.
+const (
+	delayed     = int64(time.Second)
+	veryDelayed = 10 * delayed
+)
+
+// ended counts the delay of a delivery that is settled.
+func (c *Counters) ended(arrived, now int64) {
+	switch age := now - arrived; {
+	case age < delayed:
+	case age < veryDelayed:
+		c.Delayed++
+	default:
+		c.VeryDelayed++
+	}
 }
 
 // waitingFrame is a transfer frame in stage one.

@@ -294,6 +294,7 @@ func (s *Sender) tryDrain() {
 // outcome counts an outcome of the receiver.
 func (s *Sender) outcome(c *Copy, kind messaging.StateKind) {
 	c.dest.conclude(c, s.Conn())
+	s.Counters.ended(c.d.Arrived, s.Conn().Now)
 	switch kind {
 	case messaging.StateAccepted:
 		s.Counters.Accepted++

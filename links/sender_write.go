@@ -274,6 +274,7 @@ func (s *Sender) complete(c *Copy) {
 		c.over = true
 		if d.settled.Load() {
 			c.dest.conclude(c, s.Conn())
+			s.Counters.ended(d.Arrived, s.Conn().Now)
 		} else {
 			s.outcome(c, messaging.StateAccepted)
 			c.resolve(s.Conn(), messaging.Accepted)

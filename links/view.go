@@ -12,35 +12,39 @@ func (s *Sender) Limits() *Limits { return &s.limits }
 // Pending is the number of messages that are bound to the link and not begun.
 func (s *Sender) Pending() int32 { return s.Dest.Pending() }
 
-// A Tally counts what the receiver of a link has not settled.
+// A Tally counts the deliveries of a link that are not settled.
 type Tally struct {
 	Deliveries int
-	Old        int   // those that were sent before the time in question
-	Oldest     int64 // when the first of all was sent, in UnixNano
+	Old        int   // those that were sent, or have arrived, before the time in question
+	Oldest     int64 // when the first of all was sent or has arrived, in UnixNano
 }
 
-// Tallies counts what the receivers of a session's links have not settled; old
-// is what was sent before a time in UnixNano. A link that is not in the map has
-// nothing unsettled. One pass counts for all links.
-func Tallies(s *transport.Session, before int64) map[*Sender]Tally {
-	var all map[*Sender]Tally
-	s.Unsettled(func(u transport.Unsettled) {
-		c, ok := u.(*Copy)
-		if !ok {
-			return
-		}
+// Tallies counts what is not settled on a session's links; old is what was sent,
+// or on links into the router has arrived, before a time in UnixNano. A link that
+// is not in the map has nothing unsettled. One pass counts for all links.
+func Tallies(s *transport.Session, before int64) map[transport.Link]Tally {
+	var all map[transport.Link]Tally
+	add := func(l transport.Link, at int64) {
 		if all == nil {
-			all = make(map[*Sender]Tally)
+			all = make(map[transport.Link]Tally)
 		}
-		t := all[c.to]
+		t := all[l]
 		t.Deliveries++
-		if c.sentAt < before {
+		if at < before {
 			t.Old++
 		}
-		if t.Oldest == 0 || c.sentAt < t.Oldest {
-			t.Oldest = c.sentAt
+		if t.Oldest == 0 || at < t.Oldest {
+			t.Oldest = at
 		}
-		all[c.to] = t
+		all[l] = t
+	}
+	s.Unsettled(func(u transport.Unsettled) {
+		switch u := u.(type) {
+		case *Copy:
+			add(u.to, u.sentAt)
+		case *Delivery:
+			add(u.from, u.Arrived)
+		}
 	})
 	return all
 }

@@ -179,7 +179,7 @@ func (m *manager) Overview() management.Overview {
 		Addresses: s.Addresses, Connections: s.Connections, ConnectionsTotal: s.ConnectionsTotal,
 		Accepted: s.Accepted, Rejected: s.Rejected, Released: s.Released, Modified: s.Modified, Presettled: s.Preset,
 		IncomingBytes: s.SessionBytes, MessageBytes: s.ContentBytes, OutgoingBytes: s.OutgoingBytes, BufferBytes: s.ChunkBytes,
-		Ingress: s.Ingress, Egress: s.Egress, MemoryUsage: virtualMemory(),
+		Delayed: s.Delayed, VeryDelayed: s.VeryDelayed, Ingress: s.Ingress, Egress: s.Egress, MemoryUsage: virtualMemory(),
 	}
 	o.Host, _ = os.Hostname()
 	if s.Mesh != nil {

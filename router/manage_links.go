@@ -78,10 +78,11 @@ func (m *manager) lookLocked(now time.Time) {
 
 // look brings what is known of a link up to date, under the lock of its
 // connection.
-func (m *manager) look(k *knownLink, tallies map[*links.Sender]links.Tally, now time.Time) {
+func (m *manager) look(k *knownLink, tallies map[transport.Link]links.Tally, now time.Time) {
 	credit, settled := uint32(1), uint64(0)
 	switch l := k.link.(type) {
 	case *links.Receiver:
+		k.tally = tallies[l]
 		credit, settled = l.Credit(), concluded(&l.Counters)
 	case *links.Sender:
 		k.tally = tallies[l]
@@ -236,6 +237,7 @@ func count(v *management.Link, c *links.Counters) {
 	v.Counted = true
 	v.Deliveries, v.Presettled, v.Accepted, v.Rejected, v.Released, v.Modified = c.Deliveries, c.Presettled, c.Accepted, c.Rejected, c.Released, c.Modified
 	v.TransferredBytes = c.Bytes
+	v.Delayed, v.VeryDelayed = c.Delayed, c.VeryDelayed
 }
 
 func linkType(c links.Class, conn *connection) string {

@@ -149,6 +149,8 @@ func (m *measuring) stats(st *forward.Stats) {
 	s.Modified += st.Modified.Load()
 	s.Preset += st.Presettled.Load()
 	s.TimedOut += st.TimedOut.Load()
+	s.Delayed += st.Delayed.Load()
+	s.VeryDelayed += st.VeryDelayed.Load()
 }
 
 func (m *measuring) address(a *forward.Address) {
@@ -247,6 +249,8 @@ func (m *measuring) link(l transport.Link, one *web.Peer, sum *carried) {
 		s.Released += l.Counters.Released
 		s.Modified += l.Counters.Modified
 		s.Preset += l.Counters.Presettled
+		s.Delayed += l.Counters.Delayed
+		s.VeryDelayed += l.Counters.VeryDelayed
 	case *links.Sender:
 		k := &m.classes[l.Info().Class]
 		k.LinksOut++

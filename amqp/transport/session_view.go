@@ -2,13 +2,15 @@ package transport
 
 import "sluice/amqp"
 
-// Unsettled calls f for the outgoing deliveries of the session that are not
-// settled.
+// Unsettled calls f for the deliveries of the session that are not settled, in
+// both directions.
 func (s *Session) Unsettled(f func(Unsettled)) {
-	s.sent.All(func(_ amqp.DeliveryNumber, u Unsettled) bool {
+	each := func(_ amqp.DeliveryNumber, u Unsettled) bool {
 		f(u)
 		return false
-	})
+	}
+	s.sent.All(each)
+	s.received.All(each)
 }
 
 // OldestSent is the outgoing delivery that has been unsettled for longest, nil if

@@ -15,7 +15,7 @@ type Stats struct {
 	GateClosed                                        atomic.Uint64 // times that the high mark was reached
 
 	// Of links that have left; those that are attached count themselves.
-	Accepted, Rejected, Released, Modified, Presettled, TimedOut atomic.Uint64
+	Accepted, Rejected, Released, Modified, Presettled, TimedOut, Delayed, VeryDelayed atomic.Uint64
 }
 
 // Add adds what an address has counted that is no more, so that totals never
@@ -27,6 +27,7 @@ func (s *Stats) Add(o *Stats) {
 		{&s.DroppedSlow, &o.DroppedSlow}, {&s.DroppedAstray, &o.DroppedAstray}, {&s.Redelivered, &o.Redelivered}, {&s.GateClosed, &o.GateClosed},
 		{&s.Accepted, &o.Accepted}, {&s.Rejected, &o.Rejected}, {&s.Released, &o.Released},
 		{&s.Modified, &o.Modified}, {&s.Presettled, &o.Presettled}, {&s.TimedOut, &o.TimedOut},
+		{&s.Delayed, &o.Delayed}, {&s.VeryDelayed, &o.VeryDelayed},
 	} {
 		c.to.Add(c.from.Load())
 	}
@@ -41,4 +42,6 @@ func (s *Stats) left(r *links.Receiver) {
 	s.Released.Add(c.Released)
 	s.Modified.Add(c.Modified)
 	s.Presettled.Add(c.Presettled)
+	s.Delayed.Add(c.Delayed)
+	s.VeryDelayed.Add(c.VeryDelayed)
 }

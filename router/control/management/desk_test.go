@@ -76,7 +76,8 @@ func TestAnswers(t *testing.T) {
 		{"operation=QUERY, entityType=listener, count=1", m("attributeNames", []any{"name", "port"}), 200, `{attributeNames:["name","port"],results:[["amqp-in","22010"]]}`},
 		{"operation=QUERY, entityType=connector", m("attributeNames", []any{"saslUsername", "saslPassword", "connectionStatus", "identity"}), 200,
 			`{attributeNames:["saslUsername","saslPassword","connectionStatus","identity"],results:[["fred",null,"CONNECTING","connector/127.0.0.1:22090:brk"]]}`},
-		{"operation=QUERY, entityType=...router.link", m("attributeNames", []any{"name", "deliveriesDelayed1Sec", "connectionId"}), 200, `{attributeNames:["name","connectionId"],results:[["qdlink.q","5"]]}`},
+		{"operation=QUERY, entityType=...router.link", m("attributeNames", []any{"name", "deliveriesDelayed1Sec", "connectionId"}), 200, `{attributeNames:["name","deliveriesDelayed1Sec","connectionId"],results:[["qdlink.q",ulong(0),"5"]]}`},
+		{"operation=QUERY, entityType=router.address", m("attributeNames", []any{"name", "trackedDeliveries"}), 200, `{attributeNames:["name"],results:[…`},
 	} {
 		f := newFake(t)
 		f.logs = loggedOnce(t)

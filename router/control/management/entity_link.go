@@ -45,7 +45,7 @@ func linkValues(l *Link) map[string]any {
 		"connectionId": strconv.FormatUint(l.Connection, 10), "adminStatus": "enabled", "operStatus": "up",
 		"presettledCount": l.Presettled, "droppedPresettledCount": l.DroppedPresettled, "acceptedCount": l.Accepted,
 		"rejectedCount": l.Rejected, "releasedCount": l.Released, "modifiedCount": l.Modified,
-		"deliveriesStuck": uint64(l.Stuck), "priority": linkPriority(l), "settleRate": l.Rate,
+		"deliveriesStuck": uint64(l.Stuck), "deliveriesDelayed1Sec": l.Delayed, "deliveriesDelayed10Sec": l.VeryDelayed, "priority": linkPriority(l), "settleRate": l.Rate,
 		"creditAvailable": l.Credit, "zeroCreditSeconds": uint32(l.NoCredit / time.Second),
 		"sessionWindow": l.Window, "incomingBytes": l.IncomingBytes, "messageBytes": l.MessageBytes, "outgoingBytes": l.OutgoingBytes,
 		"transferredBytes": l.TransferredBytes, "waitsFor": orNil(l.WaitsFor), "waitsForPeer": orNil(strings.Join(l.WaitsForPeer, ", ")),
@@ -67,7 +67,7 @@ func linkValues(l *Link) map[string]any {
 // counters are the attributes that links of the control plane do not have.
 var counters = []string{
 	"capacity", "undeliveredCount", "unsettledCount", "deliveryCount", "presettledCount", "droppedPresettledCount", "acceptedCount", "rejectedCount",
-	"releasedCount", "modifiedCount", "deliveriesStuck", "settleRate", "creditAvailable", "sessionWindow", "incomingBytes", "messageBytes",
+	"releasedCount", "modifiedCount", "deliveriesStuck", "deliveriesDelayed1Sec", "deliveriesDelayed10Sec", "settleRate", "creditAvailable", "sessionWindow", "incomingBytes", "messageBytes",
 	"outgoingBytes", "transferredBytes",
 }
 

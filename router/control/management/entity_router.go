@@ -1,7 +1,6 @@
 package management
 
 import (
-	"strings"
 	"time"
 
 	"sluice/router/control/config"
@@ -11,11 +10,10 @@ import (
 // routerID is the identity of the router entity.
 const routerID = "1"
 
-// notMeasured are attributes of the schema of which sluice has no value: nobody
-// measures how long a delivery has spent in the router. What counts deliveries to
-// things that are not there, such as fallback destinations, is 0.
+// notMeasured are attributes of the schema of which sluice has no value. What
+// counts deliveries to things that are not there, such as fallback destinations,
+// is 0.
 var notMeasured = map[string]bool{
-	"deliveriesDelayed1Sec": true, "deliveriesDelayed10Sec": true,
 	"blockedLinkCount": true,
 	"debugDumpFile":    true, "saslConfigDir": true, "saslConfigName": true, "timestampFormat": true,
 	"trackedDeliveries": true,
@@ -25,9 +23,7 @@ func served(a *schema.Attribute) bool { return !notMeasured[a.Name] }
 
 func (d *Desk) routerKind() *kind {
 	k := &kind{schema: schema.ByName("router"), numbered: true}
-	// The tools show nothing behind the delays of deliveries if these are absent,
-	// and null if they are null.
-	k.columns = order(k.schema, func(a *schema.Attribute) bool { return served(a) || strings.HasPrefix(a.Name, "deliveriesDelayed") })
+	k.columns = order(k.schema, served)
 	k.list = func() []string { return []string{routerID} }
 	k.row = func(id string, to []any) ([]any, bool) {
 		c := d.router.Self()
@@ -52,7 +48,8 @@ func routerValues(c *config.Router, o *Overview) map[string]any {
 		"linkRouteCount": uint64(0), "autoLinkCount": uint64(0), "connectionCount": uint64(o.Connections),
 		"presettledDeliveries": o.Presettled, "droppedPresettledDeliveries": o.DroppedPresettled,
 		"acceptedDeliveries": o.Accepted, "rejectedDeliveries": o.Rejected, "releasedDeliveries": o.Released, "modifiedDeliveries": o.Modified,
-		"deliveriesStuck": uint64(o.Stuck), "deliveriesIngress": o.Ingress, "deliveriesEgress": o.Egress, "deliveriesTransit": o.Transit,
+		"deliveriesStuck": uint64(o.Stuck), "deliveriesDelayed1Sec": o.Delayed, "deliveriesDelayed10Sec": o.VeryDelayed,
+		"deliveriesIngress": o.Ingress, "deliveriesEgress": o.Egress, "deliveriesTransit": o.Transit,
 		"deliveriesRedirectedToFallback": uint64(0), "deliveriesIngressRouteContainer": uint64(0), "deliveriesEgressRouteContainer": uint64(0),
 		"linksBlocked": uint32(o.BlockedLinks), "uptimeSeconds": uint32(seconds(o.Started)), "memoryUsage": nil,
 		"workerThreads":        int32(c.WorkerThreads),

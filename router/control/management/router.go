@@ -77,7 +77,8 @@ type Overview struct {
 	ConnectionsTotal                                                      uint64 // there have ever been
 	BlockedLinks                                                          int    // without credit for 10 s
 	Presettled, DroppedPresettled, Accepted, Rejected, Released, Modified uint64
-	Stuck                                                                 int // deliveries unsettled for 10 s
+	Stuck                                                                 int    // deliveries unsettled for 10 s, on both links that they are on
+	Delayed, VeryDelayed                                                  uint64 // settled a second, ten seconds after they had come
 	Ingress, Egress, Transit                                              uint64
 	MemoryUsage                                                           uint64 // bytes of the process; 0 if not known
 	IncomingBytes, MessageBytes, OutgoingBytes, BufferBytes               int64
@@ -123,7 +124,8 @@ type Link struct {
 	Counted                                                                           bool
 	Deliveries, Presettled, DroppedPresettled, Accepted, Rejected, Released, Modified uint64
 	TransferredBytes                                                                  uint64
-	Undelivered                                                                       int64 // deliveries
+	Delayed, VeryDelayed                                                              uint64 // settled a second, ten seconds after they had come
+	Undelivered                                                                       int64  // deliveries
 	Unsettled                                                                         int64
 	Stuck                                                                             int    // unsettled for 10 s
 	Rate                                                                              uint32 // settled per second, of late

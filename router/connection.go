@@ -77,10 +77,10 @@ func (r *Router) serveAccepted(ctx context.Context, l *listener, p *tlsprofile.P
 }
 
 // serveDialled runs a connection that a connector has made.
-func (r *Router) serveDialled(ctx context.Context, cn *connector, peer listen.Peer) (bool, error) {
+func (r *Router) serveDialled(ctx context.Context, cn *connector, at listen.Place, peer listen.Peer) (bool, error) {
 	cc := &cn.cfg
 	cfg := r.transportConfig(&cc.Limits)
-	cfg.Client, cfg.Hostname = true, cc.Host
+	cfg.Client, cfg.Hostname = true, at.Host
 	cfg.SASLClient = sasl.NewClient(sasl.Credentials{
 		User:              cc.SASLUsername,
 		Password:          cc.SASLPassword.Reveal(),
@@ -89,8 +89,8 @@ func (r *Router) serveDialled(ctx context.Context, cn *connector, peer listen.Pe
 		AllowPlainInClear: cc.AllowInsecure,
 		Allowed:           cc.SASLMechanisms,
 	})
-	c := &connection{peer: cc.Address(), dir: "out", connector: cn, role: cc.Role, cost: cc.Cost, extra: cc.OpenProperties}
-	err := r.serve(ctx, c, &cc.Limits, cfg, peer, driver.Options{}, cn.Opened)
+	c := &connection{peer: at.Address, dir: "out", connector: cn, role: cc.Role, cost: cc.Cost, extra: cc.OpenProperties}
+	err := r.serve(ctx, c, &cc.Limits, cfg, peer, driver.Options{}, func() { cn.Opened(c.driver.Conn().Remote().Properties) })
 	return c.opened, err
 }
 

@@ -132,15 +132,19 @@ func (m *manager) Connectors() (list []management.Connector) {
 	defer m.r.mu.Unlock()
 	for _, c := range m.r.connectors {
 		s := c.Status()
-		v := management.Connector{Connector: c.cfg, Status: s.State, FailoverURLs: []string{"amqp://" + c.cfg.Address()}}
+		v := management.Connector{Connector: c.cfg, Status: s.State}
+		for _, p := range s.Places {
+			v.FailoverURLs = append(v.FailoverURLs, p.String())
+		}
+		at := s.Places[0].Address
 		if s.Text != "" {
-			v.Message = fmt.Sprintf("Connection to %s failed: %s", c.cfg.Address(), s.Text)
+			v.Message = fmt.Sprintf("Connection to %s failed: %s", at, s.Text)
 		}
 		switch s.State {
 		case "":
 			v.Status = "INITIALIZING"
 		case "SUCCESS":
-			v.Message = "Connection Opened: dir=out host=" + c.cfg.Address()
+			v.Message = "Connection Opened: dir=out host=" + at
 		case "FAILED": // and tried again
 			v.Status = "CONNECTING"
 		}

@@ -291,14 +291,17 @@ func listenError(cfg config.Listener, err error) error {
 func (r *Router) addConnector(cfg config.Connector) *connector {
 	p, _ := r.profile(cfg.SSLProfile) // the configuration has been checked
 	c := &connector{cfg: cfg}
-	c.Name, c.Network, c.Address, c.Log = cfg.Name, cfg.Network(), cfg.Address(), r.logs.Logger(logging.ConnMgr)
+	c.Name, c.Network, c.Log = cfg.Name, cfg.Network(), r.logs.Logger(logging.ConnMgr)
+	c.Place = listen.Place{Scheme: "amqp", Host: cfg.Host, Address: cfg.Address()}
 	if c.Name == "" {
 		c.Name = management.UnnamedAs("connector", cfg.Host, cfg.Port)
 	}
 	if p != nil {
-		c.TLS = func() *tls.Config { return p.Client(cfg.Host, cfg.VerifyHostname) }
+		c.TLS = func(at listen.Place) *tls.Config { return p.Client(at.Host, cfg.VerifyHostname) }
 	}
-	c.Serve = func(ctx context.Context, peer listen.Peer) (bool, error) { return r.serveDialled(ctx, c, peer) }
+	c.Serve = func(ctx context.Context, at listen.Place, peer listen.Peer) (bool, error) {
+		return r.serveDialled(ctx, c, at, peer)
+	}
 	r.mu.Lock()
 	r.connectors = append(r.connectors, c)
 	r.mu.Unlock()

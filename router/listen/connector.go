@@ -33,23 +33,27 @@ type Status struct {
 	State string // CONNECTING, SUCCESS, FAILED
 	Text  string // of the last failure
 	Since time.Time
+	// Places are where it connects to, in turn: the first is that of the state.
+	Places []Place
 }
 
-// A Connector keeps one connection to a peer.
+// A Connector keeps one connection to a peer, or when that is gone to one of the
+// places that the peer has named (failover-server-list).
 type Connector struct {
 	Name    string // for logs
 	Network string
-	Address string
+	Place   Place // as configured
 	// TLS returns the configuration for the next attempt; nil for none.
-	TLS func() *tls.Config
+	TLS func(Place) *tls.Config
 	// Serve runs a connection until it has ended or ctx is done. It returns
 	// whether the peer's open had been received, and why the connection ended.
-	Serve func(ctx context.Context, p Peer) (opened bool, err error)
+	Serve func(ctx context.Context, at Place, p Peer) (opened bool, err error)
 	Log   zerolog.Logger
 
 	ended  atomic.Bool
-	mu     sync.Mutex
+	mu     sync.Mutex // guards the fields below
 	status Status
+	places places
 }
 
 // End has the connector make no other connection when this one has ended, which
@@ -60,17 +64,54 @@ func (c *Connector) End() { c.ended.Store(true) }
 func (c *Connector) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.status
+	s := c.status
+	s.Places = c.placesLocked().order()
+	return s
 }
 
 func (c *Connector) set(state, text string) {
 	c.mu.Lock()
-	c.status = Status{state, text, time.Now()}
+	c.status = Status{State: state, Text: text, Since: time.Now()}
 	c.mu.Unlock()
 }
 
-// Opened tells that the peer's open has been received.
-func (c *Connector) Opened() { c.set("SUCCESS", "") }
+// placesLocked returns the places, of which there is one at the beginning.
+func (c *Connector) placesLocked() *places {
+	if c.places.list == nil {
+		c.places.list = []Place{c.Place}
+	}
+	return &c.places
+}
+
+// Opened tells that the peer's open has been received, with these properties.
+func (c *Connector) Opened(properties []byte) {
+	c.set("SUCCESS", "")
+	named, ok := Failover(properties)
+	if !ok {
+		return // what others have named stays
+	}
+	c.mu.Lock()
+	p := c.placesLocked()
+	p.offer(named)
+	all := p.order()
+	c.mu.Unlock()
+	c.Log.Debug().Str("connector", c.Name).Stringers("places", stringers(all)).Msg("the peer has said where to connect to when it is gone")
+}
+
+// present is where the connector connects to now.
+func (c *Connector) present() Place {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.placesLocked()
+	return p.list[p.at]
+}
+
+// next moves on to the next place. It tells whether all have been tried.
+func (c *Connector) next() (again bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.placesLocked().next()
+}
 
 // Run connects, and connects again whenever the connection has ended, until
 // ctx is done.
@@ -78,8 +119,8 @@ func (c *Connector) Run(ctx context.Context) error {
 	pause := firstPause
 	for ctx.Err() == nil && !c.ended.Load() {
 		c.set("CONNECTING", c.Status().Text)
-		began := time.Now()
-		opened, err := c.attempt(ctx)
+		began, at := time.Now(), c.present()
+		opened, err := c.attempt(ctx, at)
 		if ctx.Err() != nil || c.ended.Load() {
 			break
 		}
@@ -94,13 +135,21 @@ func (c *Connector) Run(ctx context.Context) error {
 		}
 		c.set("FAILED", err.Error())
 		wait := pause - time.Duration(rand.Int64N(int64(pause)/2))
-		c.Log.Warn().Str("connector", c.Name).Str("address", c.Address).Err(err).
-			Str("retry", wait.Round(time.Millisecond).String()).Msg("connection failed")
+		e := c.Log.Warn().Str("connector", c.Name).Str("address", at.Address).Err(err).
+			Str("retry", wait.Round(time.Millisecond).String())
+		again := c.next()
+		if next := c.present(); next != at {
+			e.Str("next", next.Address)
+		}
+		e.Msg("connection failed")
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait):
 		}
-		pause = min(2*pause, lastPause)
+		// The pause is the same for all places of a round.
+		if again {
+			pause = min(2*pause, lastPause)
+		}
 	}
 	return nil
 }
@@ -113,15 +162,15 @@ func refused(err error) bool {
 	return errors.As(err, &e) && e.Condition != amqp.CondConnectionForced
 }
 
-func (c *Connector) attempt(ctx context.Context) (opened bool, err error) {
+func (c *Connector) attempt(ctx context.Context, at Place) (opened bool, err error) {
 	d := net.Dialer{Timeout: dialTimeout}
-	conn, err := d.DialContext(ctx, c.Network, c.Address)
+	conn, err := d.DialContext(ctx, c.Network, at.Address)
 	if err != nil {
 		return false, err
 	}
 	p := Peer{Conn: conn}
 	if c.TLS != nil {
-		t := tls.Client(conn, c.TLS())
+		t := tls.Client(conn, c.TLS(at))
 		hctx, cancel := context.WithTimeout(ctx, dialTimeout)
 		err := t.HandshakeContext(hctx)
 		cancel()
@@ -132,5 +181,5 @@ func (c *Connector) attempt(ctx context.Context) (opened bool, err error) {
 		state := t.ConnectionState()
 		p.Conn, p.TLS = t, &state
 	}
-	return c.Serve(ctx, p)
+	return c.Serve(ctx, at, p)
 }

@@ -1,9 +1,11 @@
 package network
 
 import (
-	"github.com/rs/zerolog"
-	"maps"
 	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"sluice/amqp"
 	"sluice/links"
@@ -17,41 +19,107 @@ import (
 // has been told about the ways to them.
 type reach struct {
 	name    address.Address
-	routers map[string]int // treatment by router
+	routers []location
 	address *forward.Address
-	ways    map[*links.Hop]way
+	ways    []way
+}
+
+// location is a router that has an address, and how it treats it.
+type location struct {
+	router    string
+	treatment int
 }
 
 type way struct {
+	hop     *links.Hop
 	cost    uint32
 	origins links.Origins
 }
 
+// set notes that a router has the address.
+func (r *reach) set(router string, treatment int) {
+	r.unset(router)
+	r.routers = append(r.routers, location{router, treatment})
+}
+
+// unset notes that it has not.
+func (r *reach) unset(router string) {
+	r.routers = slices.DeleteFunc(r.routers, func(l location) bool { return l.router == router })
+}
+
+const (
+	// applyAtOnce is how many addresses are brought up to date before anything
+	// else is done, in some milliseconds.
+	applyAtOnce = 8192
+
+	// hold is for how long others are not told what is not in force here yet.
+	// It is reached only if what is told changes all the time.
+	hold = time.Second
+)
+
 // act does what the engine wants done. What the data plane must know is done
 // first: a neighbour that has the news acts on them at once, and what it sends
-// because of them must not arrive before they are in force here.
-func (n *Network) act() {
-	changed := false
+// because of them must not arrive before they are in force here. HELLOs do not
+// wait for that.
+func (n *Network) act(now time.Time) {
 	known, told := sorted(n.engine.Ready())
 	for _, o := range known {
 		switch o := o.(type) {
 		case *mesh.Routes:
 			n.follow(o)
-			changed = true
 		case mesh.RemoteAdd:
 			n.add(o)
 		case mesh.RemoteRemove:
 			if r := n.reach[o.Key]; r != nil {
-				delete(r.routers, o.Router)
+				r.unset(o.Router)
 				n.dirty[o.Key] = struct{}{}
 			}
 		}
 	}
-	for key := range n.dirty {
-		n.apply(key)
-	}
-	clear(n.dirty)
 	for _, o := range told {
+		if isHello(o) {
+			n.send(o.(mesh.Send))
+		} else {
+			n.told = append(n.told, o)
+		}
+	}
+	switch {
+	case n.applied(), !n.held.IsZero() && now.Sub(n.held) >= hold:
+		n.tellAll()
+		n.held = time.Time{}
+	case n.held.IsZero():
+		n.held = now
+	}
+	n.report()
+}
+
+func isHello(o mesh.Output) bool {
+	s, ok := o.(mesh.Send)
+	if !ok {
+		return false
+	}
+	_, ok = s.Message.Body.(*mesh.Hello)
+	return ok
+}
+
+// applied brings addresses up to date and reports whether all are.
+func (n *Network) applied() bool {
+	left := applyAtOnce
+	for key := range n.dirty {
+		if left--; left < 0 {
+			n.poke()
+			return false
+		}
+		n.apply(key)
+		delete(n.dirty, key)
+	}
+	n.dropHops()
+	return true
+}
+
+// tellAll tells others what they have been kept waiting for.
+func (n *Network) tellAll() {
+	for _, o := range n.told {
 		switch o := o.(type) {
 		case mesh.Send:
 			n.send(o)
@@ -64,10 +132,7 @@ func (n *Network) act() {
 			n.notice(o)
 		}
 	}
-	if changed {
-		n.dropHops()
-	}
-	n.report()
+	n.told = nil
 }
 
 // sorted separates what the data plane must know from what others are told, each
@@ -173,9 +238,35 @@ func (n *Network) follow(r *mesh.Routes) {
 			}
 		}
 	}
-	for key := range n.reach {
-		n.dirty[key] = struct{}{}
+	changed := changes(old, r)
+	for key, at := range n.reach {
+		if slices.ContainsFunc(at.routers, func(l location) bool { return changed[l.router] }) {
+			n.dirty[key] = struct{}{}
+		}
 	}
+}
+
+// changes are the routers to which the way has changed.
+func changes(old, r *mesh.Routes) map[string]bool {
+	changed := map[string]bool{}
+	for i := range r.Routers {
+		now := &r.Routers[i]
+		var before *mesh.Route
+		if old != nil {
+			before = old.Lookup(now.ID)
+		}
+		if before == nil || before.NextHop != now.NextHop || before.Cost != now.Cost || !slices.Equal(before.ValidOrigins, now.ValidOrigins) {
+			changed[now.ID] = true
+		}
+	}
+	if old != nil {
+		for i := range old.Routers {
+			if id := old.Routers[i].ID; r.Lookup(id) == nil {
+				changed[id] = true
+			}
+		}
+	}
+	return changed
 }
 
 // dropSilent closes connections to neighbours that say nothing any more: what is
@@ -204,11 +295,11 @@ func (n *Network) router(id string, there bool) {
 	key := name.Key()
 	switch r := n.reach[key]; {
 	case there && r == nil:
-		n.reach[key] = &reach{name: name, routers: map[string]int{id: mesh.TreatmentUnknown}, ways: map[*links.Hop]way{}}
+		n.reach[key] = &reach{name: name, routers: []location{{id, mesh.TreatmentUnknown}}}
 	case there:
-		r.routers[id] = mesh.TreatmentUnknown
+		r.set(id, mesh.TreatmentUnknown)
 	case r != nil:
-		delete(r.routers, id)
+		r.unset(id)
 	}
 	n.dirty[key] = struct{}{}
 }
@@ -221,10 +312,10 @@ func (n *Network) add(o mesh.RemoteAdd) {
 		if !ok || name.Class != address.Mobile && name.Class != address.Edge {
 			return // of a kind that is not routed here
 		}
-		r = &reach{name: name, routers: map[string]int{}, ways: map[*links.Hop]way{}}
+		r = &reach{name: name}
 		n.reach[o.Key] = r
 	}
-	r.routers[o.Router] = o.Treatment
+	r.set(o.Router, o.Treatment)
 	n.dirty[o.Key] = struct{}{}
 }
 
@@ -236,47 +327,59 @@ func (n *Network) apply(key string) {
 	if r == nil {
 		return
 	}
-	wanted := make(map[*links.Hop]way, len(r.ways))
-	for id := range r.routers {
-		if n.routes == nil {
-			break
-		}
-		route := n.routes.Lookup(id)
-		if route == nil {
-			continue
-		}
-		h := n.hops[route.NextHop]
-		w, ok := wanted[h]
-		if c := uint32(min(route.Cost, 1<<30)); !ok || c < w.cost {
-			w.cost = c
-		}
-		w.origins = union(w.origins, route.ValidOrigins)
-		wanted[h] = w
-	}
-	for h := range r.ways {
-		if _, ok := wanted[h]; !ok {
-			r.address.DropFar(h)
-			delete(r.ways, h)
+	wanted := n.wanted(r)
+	for _, had := range r.ways {
+		if wayBy(wanted, had.hop) == nil {
+			r.address.DropFar(had.hop)
 		}
 	}
-	for h, w := range wanted {
-		had, ok := r.ways[h]
-		if ok && had.cost == w.cost && slices.Equal(had.origins, w.origins) {
+	for _, w := range wanted {
+		had := wayBy(r.ways, w.hop)
+		if had != nil && had.cost == w.cost && slices.Equal(had.origins, w.origins) {
 			continue
 		}
-		if !ok {
+		if had == nil {
 			// Each far destination counts as a link of the address.
 			r.address = n.cfg.Table.AcquireAs(r.name, n.treatment(r))
 		}
-		r.address.SetFar(h, w.cost, w.origins)
-		r.ways[h] = w
+		r.address.SetFar(w.hop, w.cost, w.origins)
 	}
+	r.ways = wanted
 	if len(r.routers) == 0 {
 		delete(n.reach, key)
 	}
 }
 
-func union(a links.Origins, b mesh.NumberSet) links.Origins {
+// wanted are the ways to an address: one for each next hop.
+func (n *Network) wanted(r *reach) (ways []way) {
+	if n.routes == nil {
+		return nil
+	}
+	for _, l := range r.routers {
+		route := n.routes.Lookup(l.router)
+		if route == nil {
+			continue
+		}
+		to := way{n.hops[route.NextHop], uint32(min(route.Cost, 1<<30)), links.Origins(route.ValidOrigins)}
+		if w := wayBy(ways, to.hop); w != nil {
+			w.cost, w.origins = min(w.cost, to.cost), union(w.origins, to.origins)
+		} else {
+			ways = append(ways, to)
+		}
+	}
+	return ways
+}
+
+func wayBy(ways []way, hop *links.Hop) *way {
+	for i := range ways {
+		if ways[i].hop == hop {
+			return &ways[i]
+		}
+	}
+	return nil
+}
+
+func union(a, b links.Origins) links.Origins {
 	out := make(links.Origins, max(len(a), len(b)))
 	copy(out, a)
 	for i := range b {
@@ -293,8 +396,9 @@ func (n *Network) treatment(r *reach) func(address.Address) forward.Treatment {
 		if explicit || name.Class != address.Mobile {
 			return t
 		}
-		for _, id := range slices.Sorted(maps.Keys(r.routers)) {
-			switch r.routers[id] {
+		by := slices.SortedFunc(slices.Values(r.routers), func(a, b location) int { return strings.Compare(a.router, b.router) })
+		for _, l := range by {
+			switch l.treatment {
 			case mesh.TreatmentMulticast:
 				t.Distribution = forward.Multicast
 				return t
@@ -314,8 +418,8 @@ func (n *Network) treatment(r *reach) func(address.Address) forward.Treatment {
 // when there are no trunks any more.
 func (n *Network) Leave() {
 	for _, r := range n.reach {
-		for h := range r.ways {
-			r.address.DropFar(h)
+		for _, w := range r.ways {
+			r.address.DropFar(w.hop)
 		}
 	}
 	clear(n.reach)
@@ -324,7 +428,7 @@ func (n *Network) Leave() {
 // dropHops forgets hops that no address uses any more.
 func (n *Network) dropHops() {
 	for id := range n.hops {
-		if n.routes.Neighbor(id) == nil {
+		if n.routes.Neighbor(id) == nil { // there have been routes, or there were no hops
 			delete(n.hops, id)
 		}
 	}

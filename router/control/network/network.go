@@ -56,6 +56,9 @@ type Network struct {
 	hops     map[string]*links.Hop
 	reach    map[string]*reach // by key
 	dirty    map[string]struct{}
+	told     []mesh.Output       // to be done when nothing is dirty
+	held     time.Time           // since when they wait; zero if they do not
+	backlog  backlog             // taken out of inbox and near, and not told the engine yet
 	warned   map[string]struct{} // of other protocol versions
 }
 
@@ -82,6 +85,11 @@ const (
 	trunkDown
 	trunkMessage
 )
+
+type backlog struct {
+	inbox []news
+	near  map[string]nearness
+}
 
 type nearness struct {
 	has       bool
@@ -179,7 +187,7 @@ func (n *Network) Run(ctx context.Context) {
 		n.listen(now)
 		n.take(now)
 		n.engine.Tick(now)
-		n.act()
+		n.act(now)
 		if wait := time.Until(n.engine.Next()); wait > 0 {
 			timer.Reset(wait)
 		} else {
@@ -191,8 +199,8 @@ func (n *Network) Run(ctx context.Context) {
 // discard gives back the credit of what nobody will read.
 func (n *Network) discard() {
 	n.mu.Lock()
-	inbox := n.inbox
-	n.inbox = nil
+	inbox := append(n.backlog.inbox, n.inbox...)
+	n.inbox, n.backlog.inbox = nil, nil
 	n.mu.Unlock()
 	for _, w := range inbox {
 		if w.kind == trunkMessage {
@@ -221,42 +229,70 @@ func (n *Network) listen(now time.Time) {
 	}
 }
 
-// take hands the engine what has come in.
+// Bounds of what is done at a time: in between, HELLOs go out and those of others
+// are heard. Either is some milliseconds of work.
+const (
+	takeBytes = 1 << 20 // of routing messages
+	takeNear  = 4096    // addresses of this router
+)
+
+// take hands the engine what has come in, so far as the bounds go.
 func (n *Network) take(now time.Time) {
+	b := &n.backlog
 	n.mu.Lock()
-	inbox, near := n.inbox, n.near
+	b.inbox = append(b.inbox, n.inbox...)
 	n.inbox = nil
-	if len(near) > 0 {
-		n.near = make(map[string]nearness)
-	} else {
-		near = nil // it is still being filled
+	if len(b.near) == 0 && len(n.near) > 0 {
+		b.near, n.near = n.near, make(map[string]nearness)
 	}
+	more := len(n.near) > 0
 	n.mu.Unlock()
-	for key, x := range near {
+	left := takeNear
+	for key, x := range b.near {
+		if left--; left < 0 {
+			break
+		}
+		delete(b.near, key)
 		if x.has {
 			n.engine.Step(now, mesh.LocalAdd{Key: key, Treatment: x.treatment})
 		} else {
 			n.engine.Step(now, mesh.LocalRemove{Key: key})
 		}
 	}
-	for _, w := range inbox {
-		t := w.trunk
-		switch w.kind {
-		case trunkUp:
-			n.trunks[t.ID] = &peer{trunk: t, since: now}
-			n.engine.Step(now, mesh.LinkUp{Link: t.ID, Cost: t.Cost, Slow: t.Foreign()})
-		case trunkDown:
-			if n.trunks[t.ID] != nil {
-				delete(n.trunks, t.ID)
-				n.engine.Step(now, mesh.LinkDown{Link: t.ID})
-			}
-		case trunkMessage:
-			if p := n.trunks[t.ID]; p != nil {
-				p.received++
-				n.read(now, p, w.message.Bytes)
-			}
-			w.message.Done(messaging.Accepted)
+	left = takeBytes
+	for len(b.inbox) > 0 && left > 0 {
+		w := b.inbox[0]
+		b.inbox[0] = news{}
+		b.inbox = b.inbox[1:]
+		left -= len(w.message.Bytes)
+		n.hear(now, w)
+	}
+	if len(b.inbox) == 0 {
+		b.inbox = nil
+	}
+	if more || len(b.near) > 0 || len(b.inbox) > 0 {
+		n.poke()
+	}
+}
+
+// hear hands the engine one of the news.
+func (n *Network) hear(now time.Time, w news) {
+	t := w.trunk
+	switch w.kind {
+	case trunkUp:
+		n.trunks[t.ID] = &peer{trunk: t, since: now}
+		n.engine.Step(now, mesh.LinkUp{Link: t.ID, Cost: t.Cost, Slow: t.Foreign()})
+	case trunkDown:
+		if n.trunks[t.ID] != nil {
+			delete(n.trunks, t.ID)
+			n.engine.Step(now, mesh.LinkDown{Link: t.ID})
 		}
+	case trunkMessage:
+		if p := n.trunks[t.ID]; p != nil {
+			p.received++
+			n.read(now, p, w.message.Bytes)
+		}
+		w.message.Done(messaging.Accepted)
 	}
 }
 

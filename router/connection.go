@@ -243,7 +243,7 @@ func (r *Router) logEnd(c *connection, cause *transport.CloseCause, err error) e
 		switch {
 		case !c.opened:
 			return c.log.Debug()
-		case c.joins() && r.Ready(): // another router is missed
+		case joins(c.role) && r.Ready(): // another router is missed
 			return c.log.Warn()
 		}
 		log := c.lines(r, "Connection Closed")
@@ -285,15 +285,10 @@ func (r *Router) logEnd(c *connection, cause *transport.CloseCause, err error) e
 // provoke many of them; routers, and those that this router has connected to, are
 // few, and each of their lines matters.
 func (c *connection) lines(r *Router, kind string) zerolog.Logger {
-	if c.dir == "out" || c.joins() {
+	if c.dir == "out" || joins(c.role) {
 		return c.log
 	}
 	return c.log.Sample(r.logs.Throttle(logging.Server, kind))
-}
-
-// joins tells whether the connection joins routers.
-func (c *connection) joins() bool {
-	return c.role == config.RoleInterRouter || c.role == config.RoleEdge
 }
 
 // account adds what a connection that has ended has done: whose it was, for how

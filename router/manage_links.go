@@ -300,7 +300,7 @@ func (m *manager) DetachLink(id uint64) error {
 		return management.ErrNotFound
 	}
 	if joins(k.conn.role) {
-		return management.ErrForbidden
+		return management.Forbidden("Links between routers are the routers' own; " + k.conn.ending())
 	}
 	k.conn.log.Info().Uint64("link", id).Msg("the link is detached by management")
 	k.conn.driver.Do(func(*transport.Conn) {
@@ -327,7 +327,7 @@ func (m *manager) CloseConnection(id uint64) error {
 		return nil
 	}
 	if joins(c.role) {
-		return management.ErrForbidden
+		return management.Forbidden(c.ending())
 	}
 	c.log.Info().Msg("Connection force-closed by management")
 	c.driver.Close(amqp.Errorf(amqp.CondConnectionForced, "the connection was closed by management"))
@@ -340,6 +340,16 @@ func (m *manager) CloseConnection(id uint64) error {
 		}
 	})
 	return nil
+}
+
+// ending says how a connection to another router can be ended.
+func (c *connection) ending() string {
+	id := ""
+	c.driver.Do(func(*transport.Conn) { id = c.handler.Container })
+	if c.connector != nil {
+		return fmt.Sprintf("The connection to router %s ends with its connector: delete %s.", id, c.connector.Name)
+	}
+	return fmt.Sprintf("The connection from router %s ends with its connector: delete that one, at router %[1]s.", id)
 }
 
 // TraceConnection has every frame of a connection logged, whatever the levels are,

@@ -209,6 +209,9 @@ func (m *managing) change(ctx context.Context, operation string, attributes map[
 	if err != nil {
 		return nil, err
 	}
+	if reply.Warnings != "" {
+		m.note("warning: %s", reply.Warnings)
+	}
 	if body, ok := reply.Body.(map[string]any); ok && operation == "CREATE" {
 		m.ignored(ctx, r, body)
 	}

@@ -49,7 +49,7 @@ func TestListener(t *testing.T) {
 	dial(t, "amqp://"+at, "$management").must("operation=READ, name=self", nil)
 }
 
-// A listener for HTTP is created and serves.
+// A listener for HTTP is created, serves, and can be deleted.
 func TestListener_HTTP(t *testing.T) {
 	b := harness.Start(t, harness.Loopback)
 	a := dial(t, b.URL(), "$management")
@@ -63,7 +63,13 @@ func TestListener_HTTP(t *testing.T) {
 	if n, err := c.Read(answer); err != nil || !strings.Contains(string(answer[:n]), "200") {
 		t.Errorf("got %q, %v", answer[:n], err)
 	}
-	a.fails("operation=DELETE, type=...listener, name=web", nil, 400, "HTTP listeners cannot be deleted")
+	a.must("operation=DELETE, type=...listener, name=web", nil)
+	if c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+		c.Close()
+		t.Error("the port is still open")
+	}
+	a.fails("operation=READ, type=...listener, name=web", nil, 404, "No entity with name=web")
+	a.must("operation=CREATE, type=...listener, name=web", map[string]any{"host": "127.0.0.1", "port": fmt.Sprint(port), "http": true})
 }
 
 // A connector that is created connects, says how it is doing, and its connection

@@ -76,7 +76,8 @@ func TestMesh(t *testing.T) {
 	if len(trunk) != 1 || trunk[0]["container"] != "B" {
 		t.Fatalf("got %v", trunk)
 	}
-	a.fails("operation=UPDATE, type=...connection, identity="+trunk[0]["identity"].(string), map[string]any{"adminStatus": "deleted"}, 403, "You are not allowed to perform this operation.")
+	a.fails("operation=UPDATE, type=...connection, identity="+trunk[0]["identity"].(string), map[string]any{"adminStatus": "deleted"}, 403,
+		"router B ends with its connector: delete ")
 }
 
 // A connector to another router that is deleted takes the other out of the

@@ -53,8 +53,9 @@ func (r *Request) message(replyTo, correlation string) *goamqp.Message {
 
 // A Reply is the answer to a request that has succeeded.
 type Reply struct {
-	Status int
-	Body   any // as go-amqp decodes it
+	Status   int
+	Body     any    // as go-amqp decodes it
+	Warnings string // of the router about what was made; mostly none
 }
 
 // A StatusError is the answer to a request that has failed.
@@ -84,7 +85,8 @@ func reply(m *goamqp.Message) (*Reply, error) {
 		text, _ := m.ApplicationProperties["statusDescription"].(string)
 		return nil, &StatusError{Code: int(code), Description: Printable(text)}
 	}
-	return &Reply{Status: int(code), Body: m.Value}, nil
+	warnings, _ := m.ApplicationProperties["warnings"].(string)
+	return &Reply{Status: int(code), Body: m.Value, Warnings: Printable(warnings)}, nil
 }
 
 func correlationOf(m *goamqp.Message) string {

@@ -9,6 +9,7 @@ import (
 	"sluice/amqp"
 	"sluice/amqp/encoding"
 	"sluice/router/control/config"
+	"sluice/router/control/logging"
 	"sluice/router/control/schema"
 )
 
@@ -205,8 +206,10 @@ type section struct {
 }
 
 // load has package config check sections, and returns what they mean. The
-// router section is that of this router.
-func load(self config.Router, sections ...section) (*config.Config, error) {
+// router section is that of this router. Warnings about the last section, which
+// is what is to be made, are logged and kept for the reply.
+func (d *Desk) load(sections ...section) (*config.Config, error) {
+	self := d.router.Self()
 	doc := [][2]any{{"router", map[string]any{"id": self.ID, "mode": self.Mode}}}
 	for _, s := range sections {
 		doc = append(doc, [2]any{s.name, s.attributes})
@@ -221,13 +224,26 @@ func load(self config.Router, sections ...section) (*config.Config, error) {
 			return nil, badRequest("%s", problem(p))
 		}
 	}
+	last, err := json.Marshal(doc[len(doc)-1])
+	if err != nil {
+		return nil, badRequest("%v", err)
+	}
+	log := d.router.Logs().Logger(logging.Agent)
+	for _, p := range c.Warnings {
+		if p.Pos.Column <= len(b)-len(last)-1 { // of another section
+			continue
+		}
+		text := problem(p)
+		d.remarks = append(d.remarks, text)
+		log.Warn().Str("entity", sections[len(sections)-1].name).Msg("CREATE: " + text)
+	}
 	return c, nil
 }
 
 // problem says what is wrong without the place, which is in no file.
 func problem(p config.Problem) string {
 	p.Pos = config.Position{}
-	return strings.TrimPrefix(p.String(), "configuration: error: ")
+	return strings.TrimPrefix(strings.TrimPrefix(p.String(), "configuration: "), map[bool]string{false: "error: ", true: "warning: "}[p.Warning])
 }
 
 func quotedList(list []string) string { return "['" + strings.Join(list, "', '") + "']" }

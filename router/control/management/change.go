@@ -2,6 +2,7 @@ package management
 
 import (
 	"reflect"
+	"strings"
 
 	"sluice/router/control/schema"
 )
@@ -36,6 +37,7 @@ func (d *Desk) create(q *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.remarks = nil
 	identity, err := k.create(name, a)
 	if err != nil {
 		return nil, err
@@ -44,7 +46,11 @@ func (d *Desk) create(q *request) (*reply, error) {
 	if !ok {
 		return nil, &Status{statusInternalError, "the entity has gone already"}
 	}
-	return value(statusCreated, k.members(row))
+	r, err := value(statusCreated, k.members(row))
+	if err == nil {
+		r.warnings = strings.Join(d.remarks, "; ")
+	}
+	return r, err
 }
 
 // update changes an entity. Attributes that cannot change may be given as they

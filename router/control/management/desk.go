@@ -14,6 +14,8 @@ type Desk struct {
 	kinds  []*kind // in the order of the schema
 	byName map[string]*kind
 	self   *kind // management: the agent itself
+
+	remarks []string // on what is being made
 }
 
 // NewDesk returns a desk for a router.
@@ -147,13 +149,19 @@ func abstract(k *kind) bool { return k.schema.Kind == schema.Abstract }
 // their full names.
 func (d *Desk) forbidden(q *request, k *kind) error {
 	full := strings.HasPrefix(q.typ, schema.Prefix)
+	instead := ""
 	switch {
-	case k.name() == "console",
-		k.name() == "router" && full && q.operation != "UPDATE",
-		k.name() == "connection" && q.operation == "DELETE":
-		return &Status{Code: statusForbidden}
+	case k.name() == "console":
+	case k.name() == "router" && full && q.operation == "READ":
+		instead = ": QUERY returns the router"
+	case k.name() == "router" && full && q.operation != "UPDATE":
+		instead = ": the router is there as long as its process, and as its configuration file says"
+	case k.name() == "connection" && q.operation == "DELETE":
+		instead = ": UPDATE with adminStatus deleted closes a connection"
+	default:
+		return nil
 	}
-	return nil
+	return &Status{statusForbidden, statusWords[statusForbidden] + instead}
 }
 
 func (d *Desk) cannot(q *request, k *kind) error {

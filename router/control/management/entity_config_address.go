@@ -98,7 +98,7 @@ func (d *Desk) createAddress(name string, a attributes) (string, error) {
 			return "", badRequest("Name conflicts with an existing entity")
 		}
 	}
-	c, err := load(d.router.Self(), section{"address", a})
+	c, err := d.load(section{"address", a})
 	if err != nil {
 		return "", err
 	}

@@ -43,7 +43,7 @@ func (d *Desk) connectorKind() *kind {
 		if err != nil {
 			return "", err
 		}
-		loaded, err := load(self, append(sections, section{"connector", a})...)
+		loaded, err := d.load(append(sections, section{"connector", a})...)
 		if err != nil {
 			return "", err
 		}

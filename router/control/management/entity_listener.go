@@ -53,11 +53,8 @@ func (d *Desk) listenerKind() *kind {
 	}
 	k.remove = func(identity string) error {
 		l, ok := find(identity)
-		switch {
-		case !ok:
+		if !ok {
 			return ErrNotFound
-		case l.HTTP:
-			return badRequest("HTTP listeners cannot be deleted")
 		}
 		return d.router.DeleteListener(l)
 	}
@@ -74,7 +71,7 @@ func (d *Desk) newListener(a attributes) (config.Listener, error) {
 	if err != nil {
 		return config.Listener{}, err
 	}
-	c, err := load(self, append(sections, section{"listener", a})...)
+	c, err := d.load(append(sections, section{"listener", a})...)
 	if err != nil {
 		return config.Listener{}, err
 	}

@@ -45,7 +45,7 @@ func (d *Desk) sslProfileKind() *kind {
 		if _, taken := find("sslProfile/" + name); taken {
 			return "", duplicate("sslProfile", name, "sslProfile/"+name)
 		}
-		c, err := load(d.router.Self(), section{"sslProfile", a})
+		c, err := d.load(section{"sslProfile", a})
 		if err != nil {
 			return "", err
 		}

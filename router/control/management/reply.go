@@ -10,6 +10,8 @@ type reply struct {
 	status int32
 	text   string // empty: the words of the status
 	body   []byte
+
+	warnings string // about what was made; an application property of its own
 }
 
 // value is a reply with a value of one of the types of encoding.AppendAny.
@@ -40,12 +42,16 @@ func (r *reply) message(q *request) []byte {
 	if text == "" {
 		text = statusWords[r.status]
 	}
-	b := make([]byte, 0, len(r.body)+len(q.replyTo)+len(text)+256)
+	b := make([]byte, 0, len(r.body)+len(q.replyTo)+len(text)+len(r.warnings)+256)
 	b = (&messaging.Header{}).Append(b)
 	b = (&messaging.Properties{To: q.replyTo, HasTo: true, CorrelationID: q.correlation}).Append(b)
-	b, _ = encoding.AppendAny(encoding.AppendDescriptor(b, encoding.DescApplicationProperties), encoding.Map{
+	properties := encoding.Map{
 		{Key: "statusCode", Value: r.status},
 		{Key: "statusDescription", Value: text},
-	})
+	}
+	if r.warnings != "" {
+		properties = append(properties, encoding.MapEntry{Key: "warnings", Value: r.warnings})
+	}
+	b, _ = encoding.AppendAny(encoding.AppendDescriptor(b, encoding.DescApplicationProperties), properties)
 	return append(encoding.AppendDescriptor(b, encoding.DescAMQPValue), r.body...)
 }

@@ -141,7 +141,7 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			t.Fatalf("the answer cannot be decoded: %v", err)
 		}
-		if got.Properties.To != q.replyTo || len(got.ApplicationProperties) != 2 {
+		if got.Properties.To != q.replyTo || len(got.ApplicationProperties) < 2 {
 			t.Fatalf("answer %+v", got)
 		}
 		fk.listeners, fk.connectors = fk.listeners[:min(len(fk.listeners), 2)], fk.connectors[:min(len(fk.connectors), 1)]

@@ -44,6 +44,11 @@ var (
 	ErrForbidden = &Status{Code: statusForbidden, Text: "You are not allowed to perform this operation."}
 )
 
+// Forbidden is ErrForbidden with what can be done instead.
+func Forbidden(instead string) *Status {
+	return &Status{statusForbidden, ErrForbidden.Text + " " + instead}
+}
+
 func badRequest(format string, args ...any) *Status {
 	return &Status{statusBadRequest, fmt.Sprintf(format, args...)}
 }

@@ -64,10 +64,11 @@ func linkValues(l *Link) map[string]any {
 	return v
 }
 
-// counters are the attributes that links of the control plane do not have.
+// counters are the attributes that links of the control plane do not have. Delays
+// are 0 there, because tools add them up.
 var counters = []string{
 	"capacity", "undeliveredCount", "unsettledCount", "deliveryCount", "presettledCount", "droppedPresettledCount", "acceptedCount", "rejectedCount",
-	"releasedCount", "modifiedCount", "deliveriesStuck", "deliveriesDelayed1Sec", "deliveriesDelayed10Sec", "settleRate", "creditAvailable", "sessionWindow", "incomingBytes", "messageBytes",
+	"releasedCount", "modifiedCount", "deliveriesStuck", "settleRate", "creditAvailable", "sessionWindow", "incomingBytes", "messageBytes",
 	"outgoingBytes", "transferredBytes",
 }
 

@@ -63,6 +63,8 @@ type Dest struct {
 	// Origins are the routers whose messages may go this way. Far destinations
 	// only.
 	Origins Origins
+	// Routers are those at which the receivers are. Far destinations only.
+	Routers []string
 	// Side is what lies behind; messages from there do not go back.
 	Side *Side
 	// Private keeps the link from other routers: it is a service of this one.

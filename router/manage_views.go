@@ -120,9 +120,14 @@ func (m *manager) Address(key string) (v management.Address, ok bool) {
 	}
 	v.InProcess = max(state.Destinations-v.Subscribers-v.Remotes, 0)
 	for _, f := range far {
-		v.RemoteRouters = append(v.RemoteRouters, f.Hop)
+		if f.Routers == nil { // what is behind an edge connection is not known
+			f.Routers = []string{f.Hop}
+		}
+		v.RemoteRouters = append(v.RemoteRouters, f.Routers...)
 		v.Transit += uint64(f.Given)
 	}
+	slices.Sort(v.RemoteRouters)
+	v.Remotes = len(v.RemoteRouters)
 	v.Egress -= min(v.Transit, v.Egress)
 	if v.InProcess > 0 && v.Subscribers == 0 { // all that left went to a service
 		v.Egress, v.ToContainer = 0, v.Egress

@@ -53,18 +53,18 @@ func TestSides_Reach(t *testing.T) {
 	}
 	want("each is told when it is attached", 0, n)
 	own, other, elsewhere := hop(w.sides[0]), hop(w.sides[1]), hop(nil)
-	w.a.SetFar(own, 1, nil)
+	w.a.SetFar(own, 1, nil, nil)
 	want("all but the side itself", n-1, n-1)
-	w.a.SetFar(other, 1, nil)
+	w.a.SetFar(other, 1, nil, nil)
 	want("now that one, too", n, 1)
-	w.a.SetFar(elsewhere, 1, nil)
+	w.a.SetFar(elsewhere, 1, nil, nil)
 	want("another makes no difference to anybody", n, 0)
 	w.a.DropFar(own)
 	w.a.DropFar(other)
 	want("one elsewhere is enough for all", n, 0)
 	w.a.DropFar(elsewhere)
 	want("the last has gone", 0, n)
-	w.a.SetFar(elsewhere, 1, nil)
+	w.a.SetFar(elsewhere, 1, nil, nil)
 	want("and one has come", n, n)
 }
 

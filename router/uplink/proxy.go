@@ -174,7 +174,7 @@ func (u *Uplink) bridge(p *proxy, name address.Address) {
 	if p.out == nil || !p.joined || p.dropped || !u.ending() {
 		return
 	}
-	if u.Table.Acquire(name); !p.a.SetFar(u.Bridge, cost, nil) {
+	if u.Table.Acquire(name); !p.a.SetFar(u.Bridge, cost, nil, nil) {
 		p.a.Forsake()
 	}
 }

@@ -63,6 +63,18 @@ func TestMesh(t *testing.T) {
 	if n := byID["C"]; n["nextHop"] != "B" || n["routerLink"] != nil || n["cost"] != int32(2) || n["address"] != "amqp:/_topo/0/C" {
 		t.Errorf("got %v", n)
 	}
+	// An address knows the routers that have receivers, not only the next ones on the
+	// way to them.
+	for _, at := range []string{"B", "C"} {
+		s, err := dial(t, "amqp://"+m.Addr(at), "$management").conn.NewSession(t.Context(), nil)
+		must(t, err)
+		_, err = s.NewReceiver(t.Context(), "at.two", nil)
+		must(t, err)
+	}
+	wait(t, "A knows of both routers", func() bool {
+		rows := a.find("router.address", "name", "M0at.two")
+		return len(rows) == 1 && rows[0]["remoteCount"] == uint32(2) && fmt.Sprint(rows[0]["remoteHostRouters"]) == "[B C]"
+	})
 	// Neighbours are connected by links of their kinds, which are not for management
 	// to cut.
 	types := map[any]int{}

@@ -252,7 +252,7 @@ func (a *Agent) actHere(o Action) {
 	case Open:
 		if a.beyond == nil {
 			a.beyond = a.shared.Table.Acquire(address.Uplink)
-			a.beyond.SetFar(a.shared.Hop, 1, nil)
+			a.beyond.SetFar(a.shared.Hop, 1, nil, nil)
 		}
 	case Shut:
 		a.log.Warn().Msg("edge: there is no uplink; messages reach receivers of this router only")

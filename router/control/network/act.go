@@ -34,6 +34,7 @@ type way struct {
 	hop     *links.Hop
 	cost    uint32
 	origins links.Origins
+	routers []string // that have the address, behind hop
 }
 
 // set notes that a router has the address.
@@ -335,14 +336,14 @@ func (n *Network) apply(key string) {
 	}
 	for _, w := range wanted {
 		had := wayBy(r.ways, w.hop)
-		if had != nil && had.cost == w.cost && slices.Equal(had.origins, w.origins) {
+		if had != nil && had.cost == w.cost && slices.Equal(had.origins, w.origins) && slices.Equal(had.routers, w.routers) {
 			continue
 		}
 		if had == nil {
 			// Each far destination counts as a link of the address.
 			r.address = n.cfg.Table.AcquireAs(r.name, n.treatment(r))
 		}
-		r.address.SetFar(w.hop, w.cost, w.origins)
+		r.address.SetFar(w.hop, w.cost, w.origins, w.routers)
 	}
 	r.ways = wanted
 	if len(r.routers) == 0 {
@@ -360,9 +361,9 @@ func (n *Network) wanted(r *reach) (ways []way) {
 		if route == nil {
 			continue
 		}
-		to := way{n.hops[route.NextHop], uint32(min(route.Cost, 1<<30)), links.Origins(route.ValidOrigins)}
+		to := way{n.hops[route.NextHop], uint32(min(route.Cost, 1<<30)), links.Origins(route.ValidOrigins), []string{l.router}}
 		if w := wayBy(ways, to.hop); w != nil {
-			w.cost, w.origins = min(w.cost, to.cost), union(w.origins, to.origins)
+			w.cost, w.origins, w.routers = min(w.cost, to.cost), union(w.origins, to.origins), append(w.routers, l.router)
 		} else {
 			ways = append(ways, to)
 		}

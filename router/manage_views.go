@@ -8,6 +8,7 @@ import (
 	"sluice/amqp/encoding"
 	"sluice/amqp/transport"
 	"sluice/buffers"
+	"sluice/links"
 	"sluice/router/control/management"
 	"sluice/router/forward"
 )
@@ -118,7 +119,9 @@ func (m *manager) Address(key string) (v management.Address, ok bool) {
 		DroppedNoDestination: a.Stats.DroppedNoDestination.Load(), DroppedExpired: a.Stats.DroppedExpired.Load(),
 		DroppedSlow: a.Stats.DroppedSlow.Load(), Redelivered: a.Stats.Redelivered.Load(), FullTimes: a.Stats.GateClosed.Load(),
 	}
-	v.InProcess = max(state.Destinations-v.Subscribers-v.Remotes, 0)
+	// What came from other interior routers entered the network there.
+	v.Ingress -= min(a.Stats.FromRouters.Load(), v.Ingress)
+	v.InProcess = max(state.Destinations-v.Subscribers-v.Remotes-m.uplinksOf(a), 0)
 	for _, f := range far {
 		if f.Routers == nil { // what is behind an edge connection is not known
 			f.Routers = []string{f.Hop}
@@ -133,6 +136,19 @@ func (m *manager) Address(key string) (v management.Address, ok bool) {
 		v.Egress, v.ToContainer = 0, v.Egress
 	}
 	return v, true
+}
+
+// uplinksOf is the number of destinations of an address that lead to the network of
+// this edge router.
+func (m *manager) uplinksOf(a *forward.Address) (n int) {
+	if m.r.uplinks != nil {
+		a.Destinations(func(s *links.Sender) {
+			if s.Info().Class == links.EdgeUplink {
+				n++
+			}
+		})
+	}
+	return n
 }
 
 var gateNames = [...]string{"open", "full", "closed"}

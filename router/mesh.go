@@ -46,6 +46,7 @@ func (r *Router) joinMesh() error {
 		Marks:     links.Limits{OutgoingHigh: farHigh, OutgoingLow: farLow},
 		Close:     r.refuseNeighbour,
 		Log:       r.logs.Logger(logging.RouterHello),
+		Ending:    func() bool { return !r.Ready() },
 		Throttle:  func(kind string) zerolog.Sampler { return r.logs.Throttle(logging.RouterHello, kind) },
 	})
 	r.network = n

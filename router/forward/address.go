@@ -156,6 +156,9 @@ func (a *Address) Destinations(f func(*links.Sender)) {
 func (a *Address) Forward(r *links.Receiver, batch []links.Arrival) {
 	by := r.Conn()
 	a.Stats.Ingress.Add(uint64(len(batch)))
+	if r.Info().Class == links.RouterData {
+		a.Stats.FromRouters.Add(uint64(len(batch)))
+	}
 	a.mu.Lock()
 	if len(a.dests) == 0 {
 		a.mu.Unlock()

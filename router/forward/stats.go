@@ -9,6 +9,7 @@ import (
 // Stats count deliveries since the address came into being.
 type Stats struct {
 	Ingress, Egress                                   atomic.Uint64
+	FromRouters                                       atomic.Uint64 // of Ingress: from other interior routers
 	DroppedNoDestination, DroppedExpired, DroppedSlow atomic.Uint64
 	DroppedAstray                                     atomic.Uint64 // see Anonymous.Enter
 	Redelivered                                       atomic.Uint64
@@ -22,7 +23,7 @@ type Stats struct {
 // fall.
 func (s *Stats) Add(o *Stats) {
 	for _, c := range [...]struct{ to, from *atomic.Uint64 }{
-		{&s.Ingress, &o.Ingress}, {&s.Egress, &o.Egress},
+		{&s.Ingress, &o.Ingress}, {&s.Egress, &o.Egress}, {&s.FromRouters, &o.FromRouters},
 		{&s.DroppedNoDestination, &o.DroppedNoDestination}, {&s.DroppedExpired, &o.DroppedExpired},
 		{&s.DroppedSlow, &o.DroppedSlow}, {&s.DroppedAstray, &o.DroppedAstray}, {&s.Redelivered, &o.Redelivered}, {&s.GateClosed, &o.GateClosed},
 		{&s.Accepted, &o.Accepted}, {&s.Rejected, &o.Rejected}, {&s.Released, &o.Released},

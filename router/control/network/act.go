@@ -168,8 +168,12 @@ func (n *Network) notice(o mesh.Notice) {
 	log := n.log(string(o.Kind)) // peers choose the ids, and as many as they like
 	level := zerolog.WarnLevel
 	switch o.Kind {
-	case mesh.NoticeNeighborUp, mesh.NoticeNeighborDown, mesh.NoticeRestart:
+	case mesh.NoticeNeighborUp, mesh.NoticeRestart:
 		level = zerolog.InfoLevel
+	case mesh.NoticeNeighborDown:
+		if n.cfg.Ending != nil && n.cfg.Ending() {
+			level = zerolog.InfoLevel
+		}
 	case mesh.NoticeNoPath:
 		level = zerolog.DebugLevel
 	}

@@ -32,6 +32,9 @@ type Config struct {
 	// Close closes the connection of a trunk because of an error.
 	Close func(t *trunk.Trunk, err *amqp.Error)
 	Log   zerolog.Logger
+	// Ending tells whether this router is shutting down, so that nobody misses its
+	// neighbours; nil for never.
+	Ending func() bool
 	// Throttle bounds the lines of one kind; nil for no bound.
 	Throttle func(kind string) zerolog.Sampler
 }

@@ -182,6 +182,7 @@ func (m *manager) Overview() management.Overview {
 		Delayed: s.Delayed, VeryDelayed: s.VeryDelayed, Ingress: s.Ingress, Egress: s.Egress, MemoryUsage: virtualMemory(),
 	}
 	o.Host, _ = os.Hostname()
+	o.Managed = m.changes()
 	if s.Mesh != nil {
 		o.Nodes = len(s.Mesh.Routers)
 		for i := range s.Mesh.Neighbors {

@@ -255,6 +255,36 @@ func (m *manager) DeleteSSLProfile(name string) error {
 	return nil
 }
 
+// changes are what management has made and removed of the configuration since files
+// were last read.
+func (m *manager) changes() (list []string) {
+	r := m.r
+	r.mu.Lock()
+	of := *r.reloaded
+	r.mu.Unlock()
+	now := config.Config{Router: of.Router, SSLProfiles: m.SSLProfiles(), Logs: of.Logs}
+	for _, l := range m.Listeners() {
+		now.Listeners = append(now.Listeners, l.Listener)
+	}
+	for _, c := range m.Connectors() {
+		now.Connectors = append(now.Connectors, c.Connector)
+	}
+	for _, id := range m.ConfigAddresses() {
+		if a, ok := m.ConfigAddress(id); ok {
+			now.Addresses = append(now.Addresses, a)
+		}
+	}
+	for _, c := range config.Changes(&of, &now) {
+		switch {
+		case c.Added:
+			list = append(list, "+ "+c.Section+" "+c.Name)
+		case c.Attributes == nil:
+			list = append(list, "- "+c.Section+" "+c.Name)
+		}
+	}
+	return list
+}
+
 func (m *manager) ConfigAddresses() []uint64 { return m.r.treatments.numbers() }
 
 func (m *manager) ConfigAddress(id uint64) (config.Address, bool) { return m.r.treatments.entity(id) }

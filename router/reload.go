@@ -15,10 +15,12 @@ import (
 // and the content of certificates and users files. It returns what has changed by
 // that, and what needs a restart. If a step fails, those before it are undone,
 // and with an error nothing has changed. What management has made or removed
-// meanwhile is left as it is. The log settings are not the business of Reload.
+// meanwhile is left as it is, unless the files now say the same or something else
+// of it. The log settings are not the business of Reload.
 func (r *Router) Reload(c *config.Config) (applied, restart []string, err error) {
-	changes := config.Changes(r.reloaded, c)
-	if applied, err = r.apply(r.plan(r.reloaded, c, changes)); err != nil {
+	old := r.adopt(r.reloaded, c)
+	changes := config.Changes(old, c)
+	if applied, err = r.apply(r.plan(old, c, changes)); err != nil {
 		return nil, nil, err
 	}
 	if s := addressChanges(changes); s != "" {
@@ -36,8 +38,8 @@ func (r *Router) Reload(c *config.Config) (applied, restart []string, err error)
 	r.treatments.load(c)
 	r.limit = c.Router.MemoryLimit
 	r.budgetMemory()
-	r.reloaded = c
 	r.mu.Lock()
+	r.reloaded = c
 	profiles, users := maps.Clone(r.profiles), maps.Clone(r.users)
 	r.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(profiles)) {

@@ -45,6 +45,41 @@ func (r *Router) plan(old, now *config.Config, changes []config.Change) (steps [
 	return connector.begin(steps, now.Connectors, come, stale)
 }
 
+// adopt looks for what files have now and management has made before. What is the
+// same is taken over as it is: a change of it is none any more. What differs is to
+// be made again, and so it is among those that have been there.
+func (r *Router) adopt(old, now *config.Config) *config.Config {
+	m := &manager{r: r}
+	base := *old
+	var listeners []config.Listener
+	for _, l := range m.Listeners() {
+		listeners = append(listeners, l.Listener)
+	}
+	var connectors []config.Connector
+	for _, c := range m.Connectors() {
+		connectors = append(connectors, c.Connector)
+	}
+	base.SSLProfiles = adopted(base.SSLProfiles, now.SSLProfiles, m.SSLProfiles(), func(p *config.SSLProfile) string { return p.Name })
+	base.Listeners = adopted(base.Listeners, now.Listeners, listeners, (*config.Listener).Key)
+	base.Connectors = adopted(base.Connectors, now.Connectors, connectors, (*config.Connector).Key)
+	return &base
+}
+
+// adopted adds to a list those that run and that it does not have, if they are in
+// the new list.
+func adopted[T any](list, now, running []T, key func(*T) string) []T {
+	has := func(list []T, name string) bool {
+		return slices.ContainsFunc(list, func(e T) bool { return key(&e) == name })
+	}
+	list = slices.Clone(list)
+	for i := range running {
+		if name := key(&running[i]); !has(list, name) && has(now, name) {
+			list = append(list, running[i])
+		}
+	}
+	return list
+}
+
 // A thing is a kind of entity that a reload makes and ends.
 type thing[T any] struct {
 	section        string

@@ -51,7 +51,7 @@ type Router struct {
 	started time.Time
 	limit   int64 // bytes of memory that the process may use; 0 if not known
 
-	reloaded *config.Config // the last one; belongs to Reload
+	reloaded *config.Config // the last one; Reload changes it, under mu
 
 	// Guarded by mu: management changes them while the router runs.
 	profiles   map[string]*profile

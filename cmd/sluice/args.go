@@ -42,6 +42,9 @@ func flagsFirst(app *cli.App, args []string) []string {
 			rest = append(rest, arg)
 			continue
 		}
+		if name == "help" || arg == "-h" { // whatever else there is
+			return []string{args[0], args[1], "--help"}
+		}
 		flags = append(flags, arg)
 		switch short := name[:1]; {
 		case mayTake[name]:

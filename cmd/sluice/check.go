@@ -30,7 +30,7 @@ func checkCommand() *cli.Command {
 			"   sluice check --diff amqp://127.0.0.1:5672 router.conf   # what a reload would do there",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
-			&cli.StringFlag{Name: "diff", Usage: "say what a reload of the files would change at the router that runs at `URL`: + comes, - goes, ~ changes, ! needs a restart"},
+			&cli.StringFlag{Name: "diff", Usage: "say what a reload of the files would change at the router that runs at `URL`: + comes, - goes, ~ changes, ! needs a restart, = stays as management has made it"},
 		}, diffFlags()...),
 		Action: check,
 	}
@@ -45,8 +45,10 @@ func check(c *cli.Context) error {
 		problems = cfg.Warnings
 	}
 	if c.String("diff") != "" && cfg != nil {
-		for _, p := range problems {
-			fmt.Fprintln(c.App.ErrWriter, p)
+		if !c.Bool("json") {
+			for _, p := range problems {
+				fmt.Fprintln(c.App.ErrWriter, p)
+			}
 		}
 		return checkDiff(c, cfg)
 	}
@@ -79,10 +81,7 @@ type checkReport struct {
 }
 
 func writeCheckJSON(w io.Writer, cfg *config.Config, problems config.Problems) error {
-	r := checkReport{OK: cfg != nil, Problems: problems}
-	if r.Problems == nil {
-		r.Problems = config.Problems{}
-	}
+	r := checkReport{OK: cfg != nil, Problems: orNone(problems)}
 	if cfg != nil {
 		r.Router = cfg.Router.ID
 		for i := range cfg.Listeners {
@@ -95,10 +94,22 @@ func writeCheckJSON(w io.Writer, cfg *config.Config, problems config.Problems) e
 			r.Addresses = append(r.Addresses, addressLine(&cfg.Addresses[i]))
 		}
 	}
+	return writeJSON(w, r)
+}
+
+func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(r)
+	return e.Encode(v)
+}
+
+// orNone returns an empty list for none, which JSON shows as one.
+func orNone(problems config.Problems) config.Problems {
+	if problems == nil {
+		return config.Problems{}
+	}
+	return problems
 }
 
 // summarize says in a few lines what cfg would run.

@@ -32,7 +32,7 @@ func checkDiff(c *cli.Context, cfg *config.Config) error {
 	options.URL = c.String("diff")
 	a := &agents{options: options, timeout: management.DefaultTimeout}
 	defer a.close()
-	text, err := runningConfig(c.Context, a)
+	text, managed, err := runningConfig(c.Context, a)
 	if err != nil {
 		return notAnswered(c.Context, err)
 	}
@@ -40,15 +40,29 @@ func checkDiff(c *cli.Context, cfg *config.Config) error {
 	if running == nil {
 		return fmt.Errorf("the configuration of the running router is not understood: %v", problems)
 	}
-	printPlan(c.App.Writer, planned(running, cfg))
+	lines := planned(running, cfg, managed)
+	if lines == nil {
+		lines = []planLine{}
+	}
+	if c.Bool("json") {
+		return writeJSON(c.App.Writer, diffReport{Problems: orNone(cfg.Warnings), Changes: lines})
+	}
+	printPlan(c.App.Writer, lines)
 	return nil
 }
 
-// runningConfig writes the configuration of the router down as a file in JSON.
-func runningConfig(ctx context.Context, a *agents) (string, error) {
+// diffReport is what check --diff --json prints.
+type diffReport struct {
+	Problems config.Problems `json:"problems"`
+	Changes  []planLine      `json:"changes"`
+}
+
+// runningConfig writes the configuration of the router down as a file in JSON, and
+// returns what management has made (+) and removed (-) of it.
+func runningConfig(ctx context.Context, a *agents) (text string, managed []string, err error) {
 	client, err := a.connect(ctx)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	var doc []any
 	for _, section := range diffSections {
@@ -56,9 +70,15 @@ func runningConfig(ctx context.Context, a *agents) (string, error) {
 		q := management.Query{Type: entity.FullName()}
 		for page, err := range q.Run(ctx, a.here(client)) {
 			if err != nil {
-				return "", err
+				return "", nil, err
 			}
 			for _, row := range page.Rows {
+				if at := page.Column("managed"); section == "router" && at >= 0 {
+					list, _ := row[at].([]any)
+					for _, e := range list {
+						managed = append(managed, fmt.Sprint(e))
+					}
+				}
 				if given := settings(entity, page.Attributes, row); given != nil {
 					doc = append(doc, []any{section, given})
 				}
@@ -66,7 +86,7 @@ func runningConfig(ctx context.Context, a *agents) (string, error) {
 		}
 	}
 	b, err := json.Marshal(doc)
-	return string(b), err
+	return string(b), managed, err
 }
 
 // settings are the attributes of an entity that a file would give; nil if it says
@@ -96,46 +116,58 @@ func settings(e *schema.Entity, names []string, row []any) map[string]any {
 
 // A planLine is one thing that a reload would do.
 type planLine struct {
-	sign, text string
+	Sign string `json:"sign"` // + comes, - goes, ~ changes, ! needs a restart, = stays as management has it
+	What string `json:"what"` // such as listener extra
+	Text string `json:"text,omitempty"`
 }
 
-// planned says what leads from one configuration to another.
-func planned(running, cfg *config.Config) (lines []planLine) {
+// planned says what leads from one configuration to another. What management has
+// made or removed stays so.
+func planned(running, cfg *config.Config, managed []string) (lines []planLine) {
+	add := func(sign, what, text string) { lines = append(lines, planLine{sign, what, text}) }
 	for _, change := range config.Changes(running, cfg) {
 		change.Attributes = slices.DeleteFunc(change.Attributes, func(name string) bool { return slices.Contains(undiffed, name) })
 		what := strings.TrimSpace(change.Section + " " + change.Name)
 		switch rest, needsRestart := change.Restart(); {
+		case change.Added && contains(managed, "- "+what):
+			add("=", what, "removed over management; a reload makes it only if the file says something else of it than when it was last read")
 		case change.Added:
-			lines = append(lines, planLine{"+", what})
+			add("+", what, "")
 		case change.Attributes == nil && change.Section == "log":
 			// What files do not speak of stays as it is.
+		case change.Attributes == nil && contains(managed, "+ "+what):
+			add("=", what, "made over management; a reload leaves it, and the end of the process removes it")
 		case change.Attributes == nil:
-			lines = append(lines, planLine{"-", what})
+			add("-", what, "")
 		case len(change.Attributes) == 0:
 		case change.Section == "router":
 			live := slices.DeleteFunc(slices.Clone(change.Attributes), func(name string) bool { return slices.Contains(rest.Attributes, name) })
 			if len(live) > 0 {
-				lines = append(lines, planLine{"~", what + ": " + strings.Join(live, ", ")})
+				add("~", what, strings.Join(live, ", "))
 			}
 			if needsRestart {
-				lines = append(lines, planLine{"!", what + ": " + strings.Join(rest.Attributes, ", ") + ": needs a restart"})
+				add("!", what, strings.Join(rest.Attributes, ", ")+": needs a restart")
 			}
 		case change.Section == "address" || change.Section == "log":
-			lines = append(lines, planLine{"~", what + ": " + strings.Join(change.Attributes, ", ")})
+			add("~", what, strings.Join(change.Attributes, ", "))
 		default:
-			lines = append(lines, planLine{"~", what + ": " + strings.Join(change.Attributes, ", ") + ": it is made again"})
+			add("~", what, strings.Join(change.Attributes, ", ")+": it is made again")
 		}
 	}
 	return lines
 }
 
-// printPlan prints it: + comes, - goes, ~ changes, ! needs a restart.
+// printPlan prints it.
 func printPlan(w io.Writer, lines []planLine) {
 	if len(lines) == 0 {
 		fmt.Fprintln(w, "nothing would change")
 	}
 	for _, l := range lines {
-		fmt.Fprintln(w, l.sign, l.text)
+		text := l.What
+		if l.Text != "" {
+			text += ": " + l.Text
+		}
+		fmt.Fprintln(w, l.Sign, text)
 	}
 }
 

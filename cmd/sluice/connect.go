@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -35,7 +37,9 @@ func connection(c *cli.Context) (client.Options, error) {
 		return client.Options{}, usagef("--max-frame-size must be from 512 to %d", 1<<30)
 	}
 	return client.Options{
-		URL: c.String("url"), User: c.String("user"), Password: c.String("password"), SASL: c.String("sasl"),
+		// Whoever looks at the router's connections sees what this one is.
+		ContainerID: fmt.Sprintf("sluice-%s-%d", c.Command.Name, os.Getpid()),
+		URL:         c.String("url"), User: c.String("user"), Password: c.String("password"), SASL: c.String("sasl"),
 		CACert: c.String("cacert"), Cert: c.String("cert"), Key: c.String("key"), KeyPassword: c.String("key-password"),
 		Insecure: c.Bool("insecure"), NoHostname: c.Bool("no-hostname"),
 		Timeout: c.Duration("connect-timeout"), FrameSize: uint32(size),

@@ -31,7 +31,7 @@ func sluice(args []string, stdout, stderr io.Writer) int {
 }
 
 func newApp(stdout, stderr io.Writer) *cli.App {
-	return &cli.App{
+	app := &cli.App{
 		Name:  "sluice",
 		Usage: "AMQP 1.0 message router",
 		Description: "Exit status: 0 all went well, 1 the command failed, 2 wrong usage, 3 no connection,\n" +
@@ -54,6 +54,10 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			return cli.ShowAppHelp(c)
 		},
 	}
+	for _, c := range app.Commands {
+		c.HideHelpCommand = true // help and h may be addresses
+	}
+	return app
 }
 
 func unknownCommand(app *cli.App, name string) error {

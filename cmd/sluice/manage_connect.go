@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	goamqp "github.com/Azure/go-amqp"
@@ -44,8 +43,6 @@ func newAgents(c *cli.Context) (*agents, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whoever looks at the router's connections sees what this one is.
-	options.ContainerID = fmt.Sprintf("sluice-%s-%d", c.Command.Name, os.Getpid())
 	a := &agents{options: options, timeout: c.Duration("timeout")}
 	a.options.URL, a.address = client.SplitURL(options.URL)
 	if a.timeout <= 0 {

@@ -61,6 +61,7 @@ func routerValues(c *config.Router, o *Overview) map[string]any {
 		"memoryLimit":     small(c.MemoryLimit), "shutdownTimeoutSeconds": wholeSeconds(c.ShutdownTimeout),
 		"metricsSeries": int64(c.MetricsSeries), "stuckDeliverySeconds": wholeSeconds(c.StuckDelivery),
 		"incomingBytes": o.IncomingBytes, "messageBytes": o.MessageBytes, "outgoingBytes": o.OutgoingBytes, "bufferBytes": o.BufferBytes,
+		"managed": texts(o.Managed),
 	}
 	if o.MemoryUsage > 0 {
 		v["memoryUsage"] = o.MemoryUsage

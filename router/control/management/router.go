@@ -82,6 +82,7 @@ type Overview struct {
 	Ingress, Egress, Transit                                              uint64
 	MemoryUsage                                                           uint64 // bytes of the process; 0 if not known
 	IncomingBytes, MessageBytes, OutgoingBytes, BufferBytes               int64
+	Managed                                                               []string // "+ listener extra", "- address a/#"
 }
 
 // A Connection is one with a peer.

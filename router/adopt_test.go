@@ -1,0 +1,76 @@
+package router
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/router/control/config"
+)
+
+// What management has made can be written into the files afterwards: a reload
+// takes it over, or makes it again if the file says something else of it. Until
+// then it is known as made by management.
+func TestReloadTakesOverWhatManagementHasMade(t *testing.T) {
+	base := "listener {\nname: l\nhost: 127.0.0.1\nport: 0\n}\naddress {\nprefix: a\n}\n"
+	extra := "listener {\nname: extra\nhost: 127.0.0.1\nport: PORT\n}\n"
+	r := start(t, base)
+	m := &manager{r: r}
+	made := load(t, strings.ReplaceAll(extra, "PORT", "0")+"address {\nprefix: b\n}\n")
+	if err := m.CreateListener(made.Listeners[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.CreateAddress(made.Addresses[0]); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range m.ConfigAddresses() {
+		if a, _ := m.ConfigAddress(id); a.Prefix == "a" {
+			if err := m.DeleteAddress(id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	expect := func(want ...string) {
+		t.Helper()
+		if got := m.changes(); !slices.Equal(got, want) {
+			t.Errorf("management has changed %q, want %q", got, want)
+		}
+	}
+	expect("+ listener extra", "- address a/#", "+ address b/#")
+	reload := func(text, want string) {
+		t.Helper()
+		applied, restart, err := r.Reload(load(t, text))
+		if err != nil || restart != nil || strings.Join(applied, "; ") != want {
+			t.Errorf("applied %q, restart %q, %v; want %q", applied, restart, err, want)
+		}
+	}
+	reload(base, "")
+	expect("+ listener extra", "- address a/#", "+ address b/#")
+	before := r.Addrs()
+	reload(base+strings.ReplaceAll(extra, "PORT", "0")+"address {\nprefix: b\n}\n", "addresses: 1 added")
+	expect("- address a/#")
+	if after := r.Addrs(); !slices.Equal(addrTexts(before), addrTexts(after)) {
+		t.Errorf("listeners at %v, and then at %v", before, after)
+	}
+	// The same with something else in the file.
+	again := load(t, strings.ReplaceAll(strings.ReplaceAll(extra, "PORT", "0"), "extra", "more"))
+	if err := m.CreateListener(again.Listeners[0]); err != nil {
+		t.Fatal(err)
+	}
+	reload(base+strings.ReplaceAll(extra, "PORT", "0")+"address {\nprefix: b\n}\nlistener {\nname: more\nhost: 127.0.0.1\nport: 0\nlinkCapacity: 3\n}\n",
+		"listener more ends; listener more begins")
+	var names []string
+	for _, l := range m.Listeners() {
+		names = append(names, (*config.Listener).Key(&l.Listener))
+	}
+	if !slices.Equal(names, []string{"l", "extra", "more"}) {
+		t.Errorf("listeners %v", names)
+	}
+}
+
+func addrTexts[T interface{ String() string }](list []T) (texts []string) {
+	for _, a := range list {
+		texts = append(texts, a.String())
+	}
+	return texts
+}

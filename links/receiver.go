@@ -298,7 +298,7 @@ func (r *Receiver) pull(f *waitingFrame) error {
 	r.arrived += n
 	if m := r.limits.MaxMessageSize; m != 0 && uint64(r.arrived) > m {
 		f.payload.Release()
-		return r.oversize(d)
+		return r.oversize(d, f.more)
 	}
 	r.Counters.Bytes += uint64(n)
 	if f.first && !f.more {
@@ -443,8 +443,10 @@ func (r *Receiver) endDelivery() {
 	d.Release()
 }
 
-// oversize ends the link because of a message beyond max-message-size (§2.7.3).
-func (r *Receiver) oversize(d *Delivery) error {
+// oversize ends the link because of a message beyond max-message-size (§2.7.3),
+// unless the messages of others come on it, too: then only what has been begun
+// is rejected, and the rest of it thrown away.
+func (r *Receiver) oversize(d *Delivery, more bool) error {
 	r.Counters.Rejected++
 	err := amqp.Errorf(amqp.CondMessageSizeExceeded, "the message is larger than the max-message-size of %d bytes", r.limits.MaxMessageSize)
 	if d.listed {
@@ -453,7 +455,16 @@ func (r *Receiver) oversize(d *Delivery) error {
 	if !r.multi {
 		d.retain(1) // abort releases a reference of current's
 	}
+	if r.limits.Transit && more {
+		d.retain(1)
+	}
 	r.abort()
+	if r.limits.Transit {
+		if more {
+			r.current, r.discard = d, true
+		}
+		return nil
+	}
 	return &transport.LinkError{Wire: err}
 }
 

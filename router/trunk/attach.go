@@ -60,6 +60,7 @@ func (t *Trunk) Attach(a *frames.Attach, kind amqp.Symbol) (transport.Link, *fra
 	case kind == CapControl:
 		return nil, nil, amqp.Errorf(amqp.CondNotAllowed, "there is a control link already")
 	case a.Role == amqp.RoleSender:
+		reply.MaxMessageSize = t.Limits.MaxMessageSize
 		return t.dataIn(a), reply, nil
 	case t.outs == dataLinks:
 		return nil, nil, amqp.Errorf(amqp.CondNotAllowed, "there are %d data links to this router already; a link for a stream is attached by the sender", dataLinks)

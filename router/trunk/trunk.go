@@ -127,6 +127,7 @@ func (t *Trunk) Start(c *transport.Conn, peer *frames.Open) error {
 			return err
 		}
 		a := attachOf(amqp.RoleReceiver, CapData)
+		a.MaxMessageSize = t.Limits.MaxMessageSize
 		if _, err := s.Attach(t.dataIn(a), a); err != nil {
 			return err
 		}

@@ -164,6 +164,39 @@ func TestBC33_MaxMessageSize(t *testing.T) {
 	}
 }
 
+// A link that carries the messages of many is not ended because of one.
+func TestBC33_MaxMessageSizeOfATrunk(t *testing.T) {
+	const limit = 10_000
+	for _, size := range []int{limit + 1, 10 * limit} {
+		for _, frame := range []int{900, 15_000} {
+			for _, settled := range []bool{false, true} {
+				t.Run(fmt.Sprintf("size=%d/frame=%d/settled=%t", size, frame, settled), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						r := bubble.New(t, bubble.Options{Limits: links.Limits{MaxMessageSize: limit, Transit: true}})
+						in := r.Receiver("in", "q", 10)
+						out := r.Connect("out")
+						out.Attach(Sending("out", 0, "q"))
+						out.Want("", "flow handle=0")
+						first := Transfer(0, 0)
+						first.Settled, first.HasSettled = settled, settled
+						out.Stream(first, Message(make([]byte, size))[:size], frame)
+						if !settled {
+							out.Until("the outcome says why", "disposition first=0 settled ~state=rejected ~amqp:link:message-size-exceeded")
+						}
+						out.Write(With(Transfer(0, 1), Text("small")))
+						var next frames.Transfer
+						f := in.Until("the next one is whole", fmt.Sprintf("transfer !more !aborted payload=%d", len(Text("small"))))
+						f.Decode(&next)
+						in.Write(Accept(uint32(next.DeliveryID)))
+						out.Until("the link lives", "disposition first=1 settled state=accepted")
+						r.Idle()
+					})
+				})
+			}
+		}
+	}
+}
+
 func mismatch(f Frame, field string) bool { return !bytes.Contains([]byte(f.Text), []byte(" "+field)) }
 
 // A receiver's own max-message-size holds for what it is sent.

@@ -16,6 +16,8 @@ type Plan struct {
 	Entities string
 	// Listener is attributes of the listeners for clients, one a line.
 	Listener string
+	// Between is attributes of the listeners for routers, one a line.
+	Between string
 	// Proxied puts a Proxy into every trunk.
 	Proxied bool
 	Options []Option
@@ -115,9 +117,9 @@ func (m *Mesh) Config(name string) string {
 	fmt.Fprintf(&b, "listener {\n host: 127.0.0.1\n port: %d\n%s\n}\n", n.clients, m.plan.Listener)
 	fmt.Fprint(&b, "listener {\n host: 127.0.0.1\n port: 0\n http: yes\n}\n")
 	if !n.Edge {
-		fmt.Fprintf(&b, "listener {\n role: inter-router\n host: 127.0.0.1\n port: %d\n}\n", n.routers)
+		fmt.Fprintf(&b, "listener {\n role: inter-router\n host: 127.0.0.1\n port: %d\n%s\n}\n", n.routers, m.plan.Between)
 		if m.edges() {
-			fmt.Fprintf(&b, "listener {\n role: edge\n host: 127.0.0.1\n port: %d\n}\n", n.edges)
+			fmt.Fprintf(&b, "listener {\n role: edge\n host: 127.0.0.1\n port: %d\n%s\n}\n", n.edges, m.plan.Between)
 		}
 	}
 	for _, k := range m.plan.Trunks {

@@ -3,11 +3,14 @@ package mesh
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	goamqp "github.com/Azure/go-amqp"
 
+	"sluice/amqp"
 	"sluice/amqp/messaging"
 	"sluice/tests/harness"
 	"sluice/tests/raw"
@@ -173,4 +176,92 @@ func TestBC67_MessageFormatAcrossHops(t *testing.T) {
 			t.Errorf("outcomes %+v", r)
 		}
 	})
+}
+
+// A message that grows beyond what the next router takes is rejected, with the
+// reason, when it does; the copies that have been begun are aborted. Whatever
+// else crosses the same trunk goes on (§2.7.3, §2.8.18).
+func TestBC33_TooLargeForTheNextRouter(t *testing.T) {
+	const limit = 1 << 16 // below what crosses on a link of its own
+	p := distributed(harness.Line(3).WithEdge("E", "B"))
+	p.Between = fmt.Sprintf(" maxMessageSize: %d", limit)
+	m := start(t, p)
+	for _, from := range []string{"C", "E"} { // whose connectors lead to listeners with the limit
+		beside := receiver(t, session(t, m.Addr("A")), "beside."+from, raw.ReceiverOptions{Credit: 100})
+		other := sender(t, session(t, m.Addr(from)), "beside."+from, raw.SenderOptions{})
+		must(t, other.WaitCredit(1))
+		for _, kind := range []string{"closest", "multicast"} {
+			t.Run(from+"/"+kind, func(t *testing.T) {
+				address := kind + "/large." + from
+				var ins []*inbox
+				for _, at := range []string{"A", "B", "A"} {
+					ins = append(ins, newInbox(t, session(t, m.Addr(at)), address, raw.ReceiverOptions{Credit: 10}))
+				}
+				if kind == "closest" { // one at A alone
+					must(t, ins[1].Detach())
+					must(t, ins[2].Detach())
+					ins = ins[:1]
+				}
+				known(t, m, "A", from)
+				out := sender(t, session(t, m.Addr(from)), address, raw.SenderOptions{KeepStates: true})
+				must(t, out.WaitCredit(1))
+				rejected := 0
+				sizes := append([]int{limit / 2, 10 * limit, limit - 2000}, slices.Repeat([]int{limit + 1}, 12)...) // as many as there are links, and more
+				for i, size := range append(sizes, 100) {
+					message := raw.Numbered(nil, size, uint64(i))
+					must(t, out.Send(message, false))
+					if size < limit {
+						for _, in := range ins {
+							a := in.next(t)
+							for a.aborted {
+								a = in.next(t)
+							}
+							if !bytes.Equal(a.message, message) {
+								t.Errorf("%d bytes of %d", len(a.message), len(message))
+							}
+							in.Settle(a.id, messaging.Accepted)
+						}
+					} else {
+						rejected++
+					}
+					must(t, out.WaitSettled(i+1))
+					r := out.Result()
+					if r.Rejected != rejected || r.Accepted != i+1-rejected {
+						t.Fatalf("outcomes %+v", r)
+					}
+					if size > limit {
+						why, err := messaging.ParseRejected(r.States[len(r.States)-1])
+						if err != nil || why == nil || why.Condition != amqp.CondMessageSizeExceeded {
+							t.Errorf("rejected with %v (%v)", why, err)
+						}
+					}
+					before := beside.Messages()
+					must(t, other.Send(raw.Numbered(nil, small, 1), false))
+					must(t, beside.WaitMessages(before+1))
+				}
+				if out.Detached() != nil {
+					t.Errorf("the sender was detached: %v", out.Detached())
+				}
+				for _, in := range ins {
+					for len(in.came) > 0 {
+						if a := in.next(t); !a.aborted {
+							t.Errorf("%d bytes come as a message", len(a.message))
+						}
+					}
+				}
+			})
+		}
+	}
+	for _, name := range m.Names() {
+		if !harness.Eventually(harness.Patience/3, func() bool {
+			for _, stage := range []string{"session", "content", "outgoing"} {
+				if m.Router(name).Metrics()[`sluice_stage_bytes{stage="`+stage+`"}`] != 0 {
+					return false
+				}
+			}
+			return true
+		}) {
+			t.Errorf("%s holds %v", name, m.Router(name).Staged())
+		}
+	}
 }

@@ -132,7 +132,7 @@ func merge(to *links.Limits, from links.Limits) {
 		to.OutgoingHigh, to.OutgoingLow = from.OutgoingHigh, from.OutgoingLow
 	}
 	to.MaxMessageSize = from.MaxMessageSize
-	to.SettleLate = from.SettleLate
+	to.SettleLate, to.Transit = from.SettleLate, from.Transit
 }
 
 // handler records what admission has made.

@@ -143,7 +143,10 @@ func (m *manager) Nodes() []management.Node {
 	list := []management.Node{self}
 	for i := range n.Routers {
 		route := &n.Routers[i]
-		node := management.Node{ID: route.ID, Link: -1, Cost: route.Cost, Index: route.Number, ValidOrigins: validOrigins(n.Routers, route)}
+		node := management.Node{ID: route.ID, Link: -1, Cost: route.Cost, Index: route.Number, ValidOrigins: validOrigins(n.Routers, route), Neighbors: []string{}}
+		for _, p := range route.Peers {
+			node.Neighbors = append(node.Neighbors, p.ID)
+		}
 		if route.NextHop == route.ID {
 			if len(route.Links) > 0 {
 				node.Link = int(route.Links[0])

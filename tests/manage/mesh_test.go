@@ -63,6 +63,14 @@ func TestMesh(t *testing.T) {
 	if n := byID["C"]; n["nextHop"] != "B" || n["routerLink"] != nil || n["cost"] != int32(2) || n["address"] != "amqp:/_topo/0/C" {
 		t.Errorf("got %v", n)
 	}
+	// What routers have told of their neighbours is shown, too.
+	wait(t, "A knows who is whose neighbour", func() bool {
+		got := map[any]string{}
+		for _, n := range a.query("router.node") {
+			got[n["id"]] = fmt.Sprint(n["linkState"])
+		}
+		return got["A"] == "[B]" && got["B"] == "[A C]" && got["C"] == "[B]"
+	})
 	// An address knows the routers that have receivers, not only the next ones on the
 	// way to them.
 	for _, at := range []string{"B", "C"} {

@@ -217,6 +217,7 @@ func (e *Engine) beginRoutes() *building {
 		origins.add(SelfNumber)
 		routes.Routers = append(routes.Routers, Route{
 			ID: r.id, Number: r.number, Cost: r.cost, Hops: r.hops, NextHop: r.nextHop, Links: links[r.nextHop], Before: -1, ValidOrigins: origins,
+			Peers: r.ls.peers,
 		})
 	}
 	return b

@@ -37,6 +37,9 @@ type Route struct {
 	Links   []uint64 // of that neighbour, shared with Neighbors
 	Before  int      // number of the neighbour by which comes what enters the mesh at the router; -1 for none
 
+	// Peers are what the router has told of its neighbours, in order of their ids; none if it has told nothing yet.
+	Peers []Peer
+
 	// ValidOrigins holds the numbers of the routers whose messages may pass through here on their way to this router.
 	// A multicast message that goes to routers of valid origin only reaches each once, on any graph. SelfNumber is always
 	// in it.
@@ -88,6 +91,7 @@ func (r *Routes) equal(o *Routes) bool {
 		}) &&
 		slices.EqualFunc(r.Routers, o.Routers, func(a, b Route) bool {
 			return a.ID == b.ID && a.Number == b.Number && a.Cost == b.Cost && a.Hops == b.Hops && a.NextHop == b.NextHop &&
-				a.Before == b.Before && slices.Equal(a.Links, b.Links) && slices.Equal(a.ValidOrigins, b.ValidOrigins)
+				a.Before == b.Before && slices.Equal(a.Links, b.Links) && slices.Equal(a.Peers, b.Peers) &&
+				slices.Equal(a.ValidOrigins, b.ValidOrigins)
 		})
 }

@@ -229,10 +229,14 @@ func TestReloadKeepsTheID(t *testing.T) {
 
 func TestProfilesAreForThisMachineOnly(t *testing.T) {
 	f, log, status := runFake(t, "--pprof", "127.0.0.1:0", "--log-format", "json")
-	_, after, ok := strings.Cut(log.String(), `"address":"`)
-	addr, _, _ := strings.Cut(after, `"`)
-	if !ok {
-		t.Fatalf("log:\n%s", log)
+	// A log is written by a goroutine of its own.
+	var addr string
+	for deadline := time.Now().Add(30 * time.Second); addr == ""; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("log:\n%s", log)
+		}
+		_, after, _ := strings.Cut(log.String(), `"address":"`)
+		addr, _, _ = strings.Cut(after, `"`)
 	}
 	r, err := http.Get("http://" + addr + "/debug/pprof/goroutine?debug=1")
 	if err != nil {

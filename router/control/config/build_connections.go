@@ -95,11 +95,11 @@ func (b *builder) addListener(e *entity) {
 		WebSockets:       e.yes("websockets"),
 		WebSocketOrigins: words(e.text("websocketOrigins")),
 	}
-	b.checkHost(e)
+	isHost := b.checkHost(e)
 	b.checkPort(e)
 	b.checkProfile(e)
 	b.checkUsersFile(e)
-	b.checkListenerSecurity(e, &l)
+	b.checkListenerSecurity(e, &l, isHost)
 	b.checkHTTP(e, &l)
 	b.config.Listeners = append(b.config.Listeners, l)
 }
@@ -247,11 +247,11 @@ func (b *builder) failoverURLs(e *entity) []string {
 	return urls
 }
 
-// checkHost reports what can be no host name or IP address.
-func (b *builder) checkHost(e *entity) {
+// checkHost reports what can be no host name or IP address, and whether it is one.
+func (b *builder) checkHost(e *entity) (is bool) {
 	host := strings.Trim(e.text("host"), "[]")
 	if _, err := netip.ParseAddr(host); err == nil {
-		return
+		return true
 	}
 	switch pos := e.posOf("host"); {
 	case badIP(host):
@@ -259,12 +259,15 @@ func (b *builder) checkHost(e *entity) {
 	case host == "" && e.schema.Name == "connector":
 		b.mistake(pos, "a host name or IP address", "", "connector has an empty host")
 	case strings.Contains(host, "://"):
-		b.mistake(pos, "a host name or IP address; the port is an attribute of its own", "", "host %s is a URL", quoted(host))
+		b.mistake(pos, apart(host), "", "host %s is a URL", quoted(host))
 	case strings.Contains(host, ":"):
-		b.mistake(pos, "a host name or IP address; the port is an attribute of its own", "", "host %s has a colon", quoted(host))
+		b.mistake(pos, apart(host), "", "host %s has a colon", quoted(host))
 	case strings.ContainsAny(host, " \t/,;'\""):
 		b.mistake(pos, "a host name or IP address", "", "%s is no host", quoted(host))
+	default:
+		return true
 	}
+	return false
 }
 
 // badIP reports whether host looks like an IPv4 address and is none: no host
@@ -279,7 +282,7 @@ func badIP(host string) bool {
 
 func (b *builder) checkPort(e *entity) {
 	if port := e.text("port"); !validPort(port) {
-		b.mistake(e.posOf("port"), "a number from 0 to 65535, or the name of a service", schema.Nearest(port, []string{"amqp", "amqps", "http", "https"}),
+		b.mistake(e.posOf("port"), notReplaced("a number from 0 to 65535, or the name of a service", port), schema.Nearest(port, []string{"amqp", "amqps", "http", "https"}),
 			"%s is no port", quoted(port))
 	}
 }

@@ -49,9 +49,9 @@ func (b *builder) addLog(e *entity) {
 		// Opening the file would create it, which checking must not do.
 		dir := filepath.Dir(l.Output)
 		if info, err := os.Stat(dir); err != nil {
-			b.mistake(e.posOf("outputFile"), "", "", "outputFile: %s", fileReason(err))
+			b.mistake(e.posOf("outputFile"), "a file in a directory that there is, stderr or stdout", "", "outputFile: %s", fileReason(err))
 		} else if !info.IsDir() {
-			b.mistake(e.posOf("outputFile"), "", "", "outputFile: %s is no directory", dir)
+			b.mistake(e.posOf("outputFile"), "a file in a directory that there is, stderr or stdout", "", "outputFile: %s is no directory", dir)
 		} else if info, err := os.Stat(l.Output); err == nil && info.IsDir() {
 			b.mistake(e.posOf("outputFile"), "the name of a file", "", "outputFile: %s is a directory", l.Output)
 		}

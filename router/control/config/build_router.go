@@ -44,7 +44,7 @@ func (b *builder) addRouter(e *entity) {
 // checkID reports what is wrong with a router id.
 func (b *builder) checkID(id string, pos Position) {
 	if len(id) > maxIDLength {
-		b.mistake(pos, "", "", "router id %s exceeds the maximum allowed length (%d characters)", quoted(id), maxIDLength)
+		b.mistake(pos, "a shorter id", "", "router id %s exceeds the maximum allowed length (%d characters)", quoted(id), maxIDLength)
 		return
 	}
 	for _, c := range id {

@@ -59,7 +59,7 @@ func (b *builder) password(e *entity, name string, forms auth.PasswordForms) aut
 	}
 	secret, plain, err := auth.ResolvePassword(g.text, forms)
 	if err != nil {
-		b.mistake(g.value.pos, "", "", "%s: %s", name, fileReason(err))
+		b.mistake(g.value.pos, passwordExpected, "", "%s: %s", name, fileReason(err))
 	}
 	if plain {
 		b.warn(g.value.pos, "it is unsafe to provide plain text passwords in the configuration; use env:NAME or file:PATH")
@@ -104,7 +104,7 @@ func (b *builder) addSSLProfile(e *entity) {
 			continue
 		}
 		passwordBad = passwordBad || problem.Attribute == "password"
-		b.mistake(e.posOf(problem.Attribute), "", "", "%s: %s", problem.Attribute, fileReason(problem.Err))
+		b.mistake(e.posOf(problem.Attribute), expectedOf(e, problem.Attribute, problem.Err), "", "%s: %s", problem.Attribute, fileReason(problem.Err))
 	}
 	if e.text("password") != "" && !passwordBad {
 		b.password(e, "password", auth.PasswordForms{Literal: true}) // for its warning
@@ -166,13 +166,21 @@ func (b *builder) checkUsersFile(e *entity) {
 		return
 	}
 	if _, err := auth.LoadUsers(g.text); err != nil {
-		b.mistake(g.value.pos, "", "", "saslUsersFile: %s", fileReason(err))
+		b.mistake(g.value.pos, usersExpected(g.text, err), "", "saslUsersFile: %s", fileReason(err))
 	}
+}
+
+// usersExpected says what helps with a users file.
+func usersExpected(path string, err error) string {
+	if inner := unwrapped(err); os.IsNotExist(inner) || os.IsPermission(inner) {
+		return fileExpected(path)
+	}
+	return "a line for each user, as htpasswd -nB NAME prints it"
 }
 
 // checkListenerSecurity reports doors that nobody can pass, and warns of those
 // that everybody can.
-func (b *builder) checkListenerSecurity(e *entity, l *Listener) {
+func (b *builder) checkListenerSecurity(e *entity, l *Listener, isHost bool) {
 	noTLS := e.text("sslProfile") == ""
 	if l.RequireSSL && noTLS {
 		b.mistake(e.posOf("requireSsl"), "an sslProfile", "", "requireSsl without sslProfile: nobody could connect")
@@ -195,7 +203,7 @@ func (b *builder) checkListenerSecurity(e *entity, l *Listener) {
 			"authenticatePeer, but no way to authenticate: nobody could connect")
 	}
 	demanded := l.RequireSSL && !noTLS && l.ClientAuth() == tls.RequireAndVerifyClientCert
-	if !l.AuthenticatePeer && !l.AllowInsecure && l.takesAMQP() && !loopback(l.Host) && !demanded {
+	if isHost && !l.AuthenticatePeer && !l.AllowInsecure && l.takesAMQP() && !loopback(l.Host) && !demanded {
 		also := ""
 		if l.HTTP {
 			also = " (it takes AMQP over WebSocket; websockets: no ends that)"

@@ -43,6 +43,18 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// Every mistake says what would be right, or what was meant.
+func TestEveryMistakeSaysWhatHelps(t *testing.T) {
+	for _, file := range []string{"mistakes.conf", "mistakes.yaml", "mistakes.json"} {
+		_, problems := Load([]string{"testdata/" + file}, Options{})
+		for _, p := range problems {
+			if !p.Warning && p.Expected == "" && p.Suggestion == "" && !strings.Contains(p.Text, "expected ") {
+				t.Errorf("nothing helps with %v", p)
+			}
+		}
+	}
+}
+
 // The numbers in mistakes.conf are not decoration: each line that has one is
 // reported.
 func TestEveryMarkedLineIsReported(t *testing.T) {

@@ -35,13 +35,13 @@ func checkSection(s section, r *reporter) *entity {
 		e = schema.ByFileName(schema.CamelCase(s.name))
 	}
 	if e == nil {
-		known := schema.FileNames()
 		if op := schema.ByName(s.name); op != nil && op.Kind == schema.Operational {
-			r.mistake(s.pos, "", "", "%s cannot be configured: the router makes such entities itself", s.name)
+			r.mistake(s.pos, "one of "+strings.Join(schema.FileNames(), ", "), "", "%s cannot be configured: the router makes such entities itself", s.name)
 			return nil
 		}
-		r.mistake(s.pos, "one of "+strings.Join(known, ", "), schema.Nearest(s.name, known), "unknown section %s", quoted(s.name))
-		return nil
+		if e = unknownSection(s, r); e == nil {
+			return nil
+		}
 	}
 	if s.none {
 		return nil
@@ -66,12 +66,10 @@ func checkAttributes(ent *entity, e *schema.Entity, attrs []attr, r *reporter) {
 		}
 		switch {
 		case sa == nil:
-			known := e.Settable()
-			r.mistake(a.pos, "one of "+strings.Join(known, ", "), schema.Nearest(a.name, known),
-				"unknown attribute %s of %s", quoted(a.name), e.FileName())
+			unknownAttribute(a, e, r)
 			continue
 		case sa.Name == "identity" || sa.Name == "type":
-			r.mistake(a.pos, "", "", "%s cannot be given: the router makes it", sa.Name)
+			r.mistake(a.pos, "no "+sa.Name, "", "%s cannot be given: the router makes it", sa.Name)
 			continue
 		case !sa.Settable():
 			r.warn(a.pos, "%s of %s is read-only: it has no effect here", sa.Name, e.FileName())
@@ -147,7 +145,7 @@ func (g *given) parse(r *reporter) bool {
 	case schema.Integer:
 		n, ok := parseInteger(v.text)
 		if !ok {
-			r.mistake(v.pos, typeWords(a), "", "%s of %s is no integer", quoted(v.text), name)
+			r.mistake(v.pos, notReplaced(typeWords(a), v.text), "", "%s of %s is no integer", quoted(v.text), name)
 			return false
 		}
 		return g.inRange(n, r)
@@ -164,7 +162,11 @@ func (g *given) parse(r *reporter) bool {
 			yes, ok = n != 0, true
 		}
 		if !ok {
-			r.mistake(v.pos, "yes or no", "", "%s of %s is no boolean", quoted(v.text), name)
+			near := schema.Nearest(v.text, []string{"yes", "no", "true", "false", "on", "off"})
+			if schema.Distance(v.text, near) > 1 {
+				near = ""
+			}
+			r.mistake(v.pos, notReplaced("yes or no", v.text), near, "%s of %s is no boolean", quoted(v.text), name)
 			return false
 		}
 		g.yes = yes
@@ -207,7 +209,11 @@ func (g *given) inRange(n int64, r *reporter) bool {
 func typeWords(a *schema.Attribute) string {
 	switch a.Type {
 	case schema.Integer:
-		return "an integer" + rangeWords(a, func(n int64) string { return fmt.Sprint(n) })
+		words := "an integer" + rangeWords(a, func(n int64) string { return fmt.Sprint(n) })
+		if strings.HasSuffix(a.Name, "Seconds") {
+			words += ", in seconds and without a unit"
+		}
+		return words
 	case schema.Bytes:
 		return "bytes, such as 65536, 64Ki or 1Gi," + rangeWords(a, schema.FormatBytes)
 	case schema.Boolean:
@@ -242,7 +248,7 @@ func (g *given) checkProperties(r *reporter) bool {
 			}
 		}
 		if reservedProperty(p.name) {
-			r.mistake(p.pos, "", "", "key %s of %s is reserved for the router", quoted(p.name), g.attr.Name)
+			r.mistake(p.pos, "another key", "", "key %s of %s is reserved for the router", quoted(p.name), g.attr.Name)
 			ok = false
 		}
 	}

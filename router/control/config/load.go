@@ -90,20 +90,20 @@ func readFile(path string, r *reporter) []section {
 	whole := Position{File: path}
 	f, err := os.Open(path)
 	if err != nil {
-		r.mistake(whole, "", "", "configuration file could not be opened: %s", reason(err))
+		r.mistake(whole, fileExpected(path), "", "configuration file could not be opened: %s", reason(err))
 		return nil
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
 	switch {
 	case err != nil:
-		r.mistake(whole, "", "", "configuration file could not be read: %s", reason(err))
+		r.mistake(whole, fileExpected(path), "", "configuration file could not be read: %s", reason(err))
 		return nil
 	case len(data) == 0:
-		r.mistake(whole, "", "", "configuration file was empty")
+		r.mistake(whole, "sections, such as router { }; without any file there is a default", "", "configuration file was empty")
 		return nil
 	case len(data) > maxFileSize:
-		r.mistake(whole, "", "", "configuration file is longer than %s", schema.FormatBytes(maxFileSize))
+		r.mistake(whole, "a configuration", "", "configuration file is longer than %s", schema.FormatBytes(maxFileSize))
 		return nil
 	}
 	return parseText(path, string(data), r)
@@ -122,14 +122,20 @@ func reason(err error) string {
 func parseText(file, text string, r *reporter) []section {
 	text = strings.TrimPrefix(text, "\ufeff") // byte order mark of some editors
 	src := newSource(file, text)
-	switch strings.ToLower(filepath.Ext(file)) {
-	case ".json":
-		return parseJSON(src, r)
-	case ".yaml", ".yml":
-		return parseYAML(src, r)
-	case ".conf":
+	named := confSyntax
+	switch ext := strings.ToLower(filepath.Ext(file)); ext {
+	case ".json", ".yaml", ".conf":
+		named = syntax(ext)
+	case ".yml":
+		named = yamlSyntax
 	default:
 		r.warn(Position{File: file}, "the name ends in none of .conf, .yaml, .yml and .json: the file is read as .conf")
+	}
+	switch syntaxOf(src, named, r) {
+	case jsonSyntax:
+		return parseJSON(src, r)
+	case yamlSyntax:
+		return parseYAML(src, r)
 	}
 	return parseConf(src, r)
 }

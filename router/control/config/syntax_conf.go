@@ -122,11 +122,14 @@ func (p *confParser) named(name string, pos Position, start, end int) (after int
 		if name == "groups" || name == "openProperties" {
 			return p.jsonMap(name, pos, start)
 		}
-		p.report.mistake(p.src.at(start), "nothing after the brace; attributes follow one to a line", "",
+		p.report.mistake(p.src.at(start), notReplaced("nothing after the brace; attributes follow one to a line", text), "",
 			"text after { is not understood")
-		p.openMap(name, pos, start)
+		if !strings.HasSuffix(text, "}") {
+			p.openMap(name, pos, start)
+		}
 		return 0
 	}
+	p.report.warnOfPunctuation(p.src.at(start), name, text)
 	plain, bad := unescape(text)
 	if bad >= 0 {
 		p.report.mistake(p.src.at(start+bad), `\\ for a backslash`, "", "%s is no escape sequence", quoted(escapeAt(text, bad)))
@@ -188,7 +191,7 @@ func (p *confParser) close(start int) {
 	case p.skip:
 		p.skip = false
 	default:
-		p.report.mistake(p.src.at(start), "", "", "} closes nothing")
+		p.report.mistake(p.src.at(start), "one } for each {", "", "} closes nothing")
 	}
 }
 
@@ -235,6 +238,10 @@ func (p *confParser) badLine(start int, name, rest string) {
 		if strings.HasSuffix(rest, "}") {
 			p.open = nil
 		}
+	case name == "include" && p.open == nil:
+		p.report.mistake(pos, "several files on the command line, as in sluice run -c A.conf -c B.conf", "", "files cannot include others")
+	case strings.HasPrefix(p.src.text[start:], "--"):
+		p.report.mistake(pos, lineHint("--"), "", "line is not understood: %s", quoted(p.lineText(start)))
 	case name != "" && rest == "":
 		p.report.mistake(pos, name+": VALUE, or "+name+" {", "", "%s alone is not understood", quoted(name))
 		if p.open == nil {
@@ -243,7 +250,7 @@ func (p *confParser) badLine(start int, name, rest string) {
 	case name != "":
 		p.report.mistake(pos, "a colon: "+name+": "+strings.TrimLeft(rest, "= "), "", "no colon after %s", quoted(name))
 	default:
-		p.report.mistake(pos, "name: value, name { or }", "", "line is not understood: %s", quoted(p.lineText(start)))
+		p.report.mistake(pos, lineHint(strings.TrimSpace(p.lineText(start))), "", "line is not understood: %s", quoted(p.lineText(start)))
 	}
 }
 

@@ -101,6 +101,12 @@ func (j *jsonParser) fail(expected string) bool {
 		_, size := utf8.DecodeRuneInString(j.src.text[j.next:j.end])
 		found = quoted(j.src.text[j.next : j.next+size])
 	}
+	switch found {
+	case `"/"`:
+		expected = "comments to begin with #, and " + expected
+	case `"'"`:
+		expected += ": single quotes are none in JSON"
+	}
 	j.report.mistake(j.src.at(j.next), expected, "", "%s is not valid here", found)
 	return false
 }
@@ -135,7 +141,7 @@ func (j *jsonParser) value(depth int) (value, bool) {
 	j.space()
 	v := value{pos: j.src.at(j.next)}
 	if depth > maxDepth {
-		j.report.mistake(v.pos, "", "", "values are nested too deeply")
+		j.report.mistake(v.pos, "lists of maps of values", "", "values are nested too deeply")
 		return v, false
 	}
 	rest := j.src.text[j.next:j.end]

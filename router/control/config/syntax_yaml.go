@@ -32,7 +32,7 @@ func parseYAML(src *source, r *reporter) (sections []section) {
 				pos = tokenPosition(src, t)
 			}
 		}
-		r.mistake(pos, "valid YAML", "", "%s", text)
+		r.mistake(pos, yamlHint(text), "", "%s", text)
 		return nil
 	}
 	for _, doc := range file.Docs {
@@ -63,7 +63,7 @@ type yamlReader struct {
 }
 
 func (y *yamlReader) fail(n ast.Node, format string, args ...any) (value, bool) {
-	y.report.mistake(tokenPosition(y.src, n.GetToken()), "", "", "%s", fmt.Sprintf(format, args...))
+	y.report.mistake(tokenPosition(y.src, n.GetToken()), "maps, lists and plain values", "", "%s", fmt.Sprintf(format, args...))
 	return value{}, false
 }
 

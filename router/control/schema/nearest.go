@@ -31,6 +31,15 @@ func Nearest(name string, candidates []string) string {
 // the search takes quadratic time, and no valid name is nearly as long.
 const maxNearest = 64
 
+// Distance is how many letters must be inserted, deleted, replaced or swapped with
+// their neighbour to turn one name into another, whatever case they have.
+func Distance(a, b string) int {
+	if len(a) > maxNearest || len(b) > maxNearest {
+		return max(len(a), len(b))
+	}
+	return distance(strings.ToLower(CamelCase(a)), strings.ToLower(b))
+}
+
 // distance returns the number of letters to insert, delete, replace or swap
 // with their neighbour to turn a into b.
 func distance(a, b string) int {

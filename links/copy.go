@@ -105,7 +105,8 @@ func (c *Copy) Disposed(p *transport.Disposition) bool {
 		// The receiver settles second: it is told so now (§2.6.12).
 		c.to.Session().Dispose(amqp.RoleSender, c.id, true, messaging.DeliveryState{})
 	}
-	if !state.IsTerminal() {
+	// What the standard does not define may be an outcome all the same (§3.4).
+	if !state.IsTerminal() && state.Kind != messaging.StateOther {
 		state = c.to.defaultOutcome
 	}
 	c.conclude(state)

@@ -7,9 +7,10 @@ import (
 
 // tally combines the outcomes of the copies of one delivery into the outcome
 // that its sender sees, when all copies have one. The strongest decides:
-// rejected, then accepted, modified, released. The error of the first rejection
-// and the fields of the first modification are passed on. The outcome of a
-// single copy is here while it is told and not settled.
+// rejected, then accepted, modified, released, then what the standard does not
+// define. The error of the first rejection and the fields of the first
+// modification are passed on. The outcome of a single copy is here while it is
+// told and not settled.
 type tally struct {
 	left  int // copies without an outcome
 	open  int // copies that are not settled
@@ -19,12 +20,14 @@ type tally struct {
 func strength(k messaging.StateKind) int {
 	switch k {
 	case messaging.StateRejected:
-		return 4
+		return 5
 	case messaging.StateAccepted:
-		return 3
+		return 4
 	case messaging.StateModified:
-		return 2
+		return 3
 	case messaging.StateReleased:
+		return 2
+	case messaging.StateOther:
 		return 1
 	}
 	return 0

@@ -37,6 +37,7 @@ func TestMesh_Outcomes(t *testing.T) {
 	for name, state := range map[string]messaging.DeliveryState{
 		"accepted": messaging.Accepted, "released": messaging.Released, "rejected": rejected,
 		"modified": messaging.Modified(false, true, nil), "failed": messaging.Modified(true, false, nil),
+		"of another specification": {Kind: messaging.StateOther, Raw: []byte("\x00\xa3\x06test:x\xc0\x04\x01\xa1\x01y")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hops(t, bubble.Options{}, func(m *bubble.Mesh, first, last *bubble.Router) {

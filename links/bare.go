@@ -3,13 +3,14 @@ package links
 import (
 	"time"
 
+	"sluice/amqp/encoding"
 	"sluice/amqp/messaging"
 	"sluice/amqp/transport"
 	"sluice/buffers"
 )
 
 // A Bare is a message that was sent settled, in one frame, and has nothing in
-// front of its body that a router looks at. It gets no outcome, does not expire
+// front of its body that a router acts upon. It gets no outcome, does not expire
 // and is not changed, so it travels as a value, without a Delivery, as long as
 // it need not wait for a destination.
 type Bare struct {
@@ -47,8 +48,43 @@ func (r *Receiver) bare(f *waitingFrame) bool {
 	if f.format != 0 {
 		return true
 	}
-	b := f.payload.Bytes()
-	return len(b) > 2 && b[0] == 0 && b[1] == 0x53 && b[2] > byte(messaging.SectionMessageAnnotations) && b[2] <= byte(messaging.SectionFooter)
+	return plain(f.payload.Bytes())
+}
+
+// plain tells whether a message says nothing to routers: its header, if it has
+// one, has what is the default of fields that matter to them, and its
+// message-annotations, if any, are its sender's own.
+func plain(b []byte) bool {
+	s := sectionOf(b)
+	if s == messaging.SectionHeader {
+		dec := encoding.NewDecoder(b)
+		h, err := messaging.DecodeHeader(&dec)
+		if err != nil || h.HasTTL || h.HasPriority && h.Priority != defaultPriority {
+			return false
+		}
+		b = b[len(b)-dec.Len():]
+		s = sectionOf(b)
+	}
+	if s == messaging.SectionMessageAnnotations {
+		dec := encoding.NewDecoder(b[3:])
+		items, _, err := dec.Map()
+		section := b[:len(b)-dec.Len()]
+		if err != nil || items%2 != 0 || mayHaveRouterKeys(section) {
+			return false
+		}
+		b = b[len(section):]
+		s = sectionOf(b)
+	}
+	return s > messaging.SectionMessageAnnotations && s <= messaging.SectionFooter
+}
+
+// sectionOf tells which section b begins with, if that is said in the usual way;
+// 0 otherwise.
+func sectionOf(b []byte) messaging.Section {
+	if len(b) < 3 || b[0] != 0 || b[1] != 0x53 {
+		return 0
+	}
+	return messaging.Section(b[2])
 }
 
 // pullBare takes a frame that is a message by itself.
@@ -71,6 +107,9 @@ func (b Bare) Delivery() *Delivery {
 	d.whole, d.pre, d.Echo = true, true, b.From.limits.Side
 	d.settled.Store(true)
 	d.Content.SetWhole(b.Payload)
+	if b.Format == 0 && sectionOf(b.Payload.Bytes()) <= messaging.SectionMessageAnnotations {
+		d.open(&b.From.limits, false, false) // is plain: there is nothing to refuse
+	}
 	return d
 }
 
@@ -106,7 +145,7 @@ func (s *Sender) writeBare(o *transport.Output, b Bare) bool {
 	n := b.Payload.Len()
 	t := &s.transfer
 	*t = transferOf(s, b.Format)
-	if n > s.Session().Room(t) || s.most != 0 && int64(n) > s.most {
+	if s.limits.Annotate != AnnotateNone || n > s.Session().Room(t) || s.most != 0 && int64(n) > s.most {
 		return false
 	}
 	t.DeliveryTag = s.nextTag()

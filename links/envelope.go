@@ -31,6 +31,10 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 	var b []byte
 	if s, ok := d.Content.Whole(); ok {
 		b = s.Bytes()
+		if d.from.fronts.apply(d, b) {
+			d.heed()
+			return true, nil
+		}
 	} else {
 		// The first frame has the whole envelope of nearly every message.
 		first, _ := d.Content.Next(new(buffers.Cursor), maxEnvelope)
@@ -53,12 +57,7 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 			return true, asError(err)
 		}
 		d.header, d.headLen = h, env.Header.End
-		if h.HasPriority {
-			d.Priority = min(h.Priority, 9)
-		}
-		if h.HasTTL {
-			d.Deadline = d.Arrived + int64(h.TTL)*1e6
-		}
+		d.heed()
 	}
 	if ma := env.MessageAnnotations; ma.Len() > 0 {
 		d.notes = notes{section: span{ma.Start, ma.End}}
@@ -68,6 +67,9 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 	} else {
 		at := max(env.Header.End, env.DeliveryAnnotations.End)
 		d.notes.section = span{at, at}
+	}
+	if d.notes.hasTo && d.whole && l.Sure && l.TrustIn {
+		d.from.fronts = d.from.fronts.remember(d, b)
 	}
 	if !needsTo || d.notes.hasTo {
 		return true, nil
@@ -90,6 +92,16 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 	}
 	d.to = append(d.to[:0], to...)
 	return true, nil
+}
+
+// heed does what the header says.
+func (d *Delivery) heed() {
+	if d.header.HasPriority {
+		d.Priority = min(d.header.Priority, 9)
+	}
+	if d.header.HasTTL {
+		d.Deadline = d.Arrived + int64(d.header.TTL)*1e6
+	}
 }
 
 // openForeign reads what a router has put in front of a message of an unknown

@@ -71,6 +71,7 @@ type Receiver struct {
 	nextLook int64     // bytes at which the envelope is looked at again
 	multi    bool      // current has several frames
 	discard  bool      // the rest of current is not wanted
+	fronts   *fronts   // of whole messages from a router of this family
 	batch    []Arrival
 	deferred bool
 	gone     bool

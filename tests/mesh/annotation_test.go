@@ -9,6 +9,7 @@ import (
 	"sluice/amqp"
 	"sluice/amqp/encoding"
 	"sluice/amqp/messaging"
+	"sluice/tests/harness"
 	"sluice/tests/raw"
 )
 
@@ -89,5 +90,51 @@ func TestBC65_ForgedTraceAcrossHops(t *testing.T) {
 	must(t, out.WaitSettled(len(forged)))
 	for _, in := range ins {
 		in.none(t)
+	}
+}
+
+// Clients that are shown the entries of routers are shown them on settled and
+// unsettled messages alike, with and without entries of their own.
+func TestRouterAnnotationsAreShown(t *testing.T) {
+	p := harness.Pair()
+	p.Listener = " stripAnnotations: no"
+	m := start(t, p)
+	for _, at := range m.Names() {
+		in := newInbox(t, session(t, m.Addr(at)), "shown."+at, raw.ReceiverOptions{Credit: 100})
+		out := sender(t, session(t, m.Addr("A")), "shown."+at, raw.SenderOptions{})
+		must(t, out.WaitCredit(1))
+		for i := range 8 {
+			settled, header, own := i&1 != 0, i&2 != 0, i&4 != 0
+			message := &messaging.Message{}
+			if header {
+				message.Header = &messaging.Header{Durable: true}
+			}
+			if own {
+				message.MessageAnnotations = mine(3)
+			}
+			must(t, out.Send(raw.Numbered(message, small, uint64(i)), settled))
+			a := in.next(t)
+			if !a.settled {
+				in.Settle(a.id, messaging.Accepted)
+			}
+			got, err := messaging.DecodeMessage(a.message)
+			must(t, err)
+			shown := map[any]string{}
+			for _, e := range got.MessageAnnotations {
+				shown[e.Key] = fmt.Sprint(e.Value)
+			}
+			trace := "[0/A]"
+			if at == "B" {
+				trace = "[0/A 0/B]"
+			}
+			if shown[amqp.Symbol("x-opt-qd.ingress")] != "0/A" || shown[amqp.Symbol("x-opt-qd.trace")] != trace || shown[amqp.Symbol("x-opt-qd.to")] != "shown."+at {
+				t.Errorf("at %s, settled=%t header=%t own=%t: shown %v", at, settled, header, own, shown)
+			}
+			for _, e := range message.MessageAnnotations {
+				if shown[e.Key] != fmt.Sprint(e.Value) {
+					t.Errorf("at %s: %v is %v", at, e.Key, shown[e.Key])
+				}
+			}
+		}
 	}
 }

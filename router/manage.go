@@ -17,6 +17,7 @@ import (
 	"sluice/router/control/logging"
 	"sluice/router/control/management"
 	"sluice/router/control/mesh"
+	"sluice/router/control/web"
 	"sluice/router/forward"
 )
 
@@ -186,6 +187,10 @@ func (m *manager) Overview() management.Overview {
 	}
 	o.Host, _ = os.Hostname()
 	o.Managed = m.changes()
+	o.Resident, o.MemoryParts = web.Resident(), make(map[string]int64)
+	for _, p := range s.Memory() {
+		o.MemoryParts[p.Name] = p.Bytes
+	}
 	if s.Mesh != nil {
 		o.Nodes = len(s.Mesh.Routers)
 		for i := range s.Mesh.Neighbors {

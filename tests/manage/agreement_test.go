@@ -292,6 +292,16 @@ func TestStatAgrees(t *testing.T) {
 		agree(t, what+" general", shown(t, a, "general")[0], map[string]int{"nodeCount": 1, "rejectedDeliveries": rejected, "releasedDeliveries": released, "modifiedDeliveries": modified})
 		if m := shown(t, a, "memory")[0]; number(m["memoryUsage"]) == 0 || number(m["bufferBytes"]) == 0 {
 			t.Errorf("%s: memory %v", what, m)
+		} else {
+			// The parts of the resident memory add up to it, but for what has changed
+			// between looking at one and the other.
+			sum, parts := int64(0), m["residentMemoryParts"].(map[string]any)
+			for _, n := range parts {
+				sum += number(n)
+			}
+			if all := number(m["residentMemory"]); all < 1<<20 || sum < all/2 || sum > all*3/2 || len(parts) != 11 {
+				t.Errorf("%s: %d resident bytes, and %d in parts %v", what, all, sum, parts)
+			}
 		}
 	}
 	check("once")

@@ -89,7 +89,9 @@ func sluice() *agenttest.Agent {
 	)
 	a.Tables["router.address"] = rows(like(ordersAddress, "senderCount", uint32(1), "gate", "full", "waitingCount", uint32(40), "waitingBytes", uint64(16<<20), "retainedBytes", uint64(0),
 		"droppedNoDestination", uint64(1), "droppedExpired", uint64(2), "droppedSlow", uint64(0), "redelivered", uint64(4), "fullCount", uint64(9)))
-	a.Tables["router"] = rows(like(routerA, "incomingBytes", uint64(4<<20), "messageBytes", uint64(3<<20), "outgoingBytes", uint64(600<<10), "bufferBytes", uint64(12<<20), "memoryLimit", int32(0)))
+	a.Tables["router"] = rows(like(routerA, "incomingBytes", uint64(4<<20), "messageBytes", uint64(3<<20), "outgoingBytes", uint64(600<<10), "bufferBytes", uint64(12<<20), "memoryLimit", int32(0),
+		"residentMemory", int64(31<<20), "residentMemoryParts", map[string]any{"buffers": int64(12 << 20), "pools": int64(1 << 20), "connections": int64(17 << 10), "links": int64(1290 << 10),
+			"addresses": int64(44 << 10), "objects": int64(2 << 20), "heap_unused": int64(1 << 20), "heap_free": int64(0), "stacks": int64(640 << 10), "runtime": int64(3 << 20), "binary": int64(10 << 20)}))
 	a.Tables["allocator"] = &agenttest.Table{Attributes: []string{"name", "identity"}}
 	a.Tables["listener"] = rows(map[string]any{"name": "listener/0.0.0.0:amqp", "identity": "listener/0.0.0.0:amqp", "host": "0.0.0.0", "port": "amqp", "role": "normal", "http": false,
 		"sslProfile": nil, "requireSsl": false, "authenticatePeer": true, "saslMechanisms": "PLAIN EXTERNAL", "cost": int32(1), "linkCapacity": int32(250), "idleTimeoutSeconds": int32(16), "maxFrameSize": int32(16384)})

@@ -15,6 +15,7 @@ var general = &View{
 		of(age, "uptime", "uptimeSeconds").called("Uptime").rank(4),
 		of(count, "threads", "workerThreads").called("Worker Threads").onlyWide(),
 		of(size, "virtual", "memoryUsage").called("Virtual memory of the process").rank(3),
+		of(size, "resident", "residentMemory").called("Resident memory of the process").rank(3),
 		of(count, "nodes", "nodeCount").called("Other Routers").rank(3),
 		of(count, "conns", "connectionCount").called("Connections"),
 		of(count, "links", "linkCount").called("Links"),

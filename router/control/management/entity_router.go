@@ -1,8 +1,11 @@
 package management
 
 import (
+	"maps"
+	"slices"
 	"time"
 
+	"sluice/amqp/encoding"
 	"sluice/router/control/config"
 	"sluice/router/control/schema"
 )
@@ -65,6 +68,13 @@ func routerValues(c *config.Router, o *Overview) map[string]any {
 	}
 	if o.MemoryUsage > 0 {
 		v["memoryUsage"] = o.MemoryUsage
+	}
+	if o.Resident > 0 {
+		parts := make(encoding.Map, 0, len(o.MemoryParts))
+		for _, name := range slices.Sorted(maps.Keys(o.MemoryParts)) {
+			parts = append(parts, encoding.MapEntry{Key: name, Value: o.MemoryParts[name]})
+		}
+		v["residentMemory"], v["residentMemoryParts"] = o.Resident, parts
 	}
 	return v
 }

@@ -124,8 +124,8 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	if s.Edge != nil {
 		s.Edge.collect(c)
 	}
-	for _, p := range memory(s.ChunkBytes, s.PooledBytes, s.Connections, s.Links, s.Addresses) {
-		c.gauge(descMemory, float64(p.bytes), p.name)
+	for _, p := range s.Memory() {
+		c.gauge(descMemory, float64(p.Bytes), p.Name)
 	}
 	c.gauge(descMemoryLimit, float64(s.MemoryLimit))
 	c.gauge(descDuration, time.Since(start).Seconds())

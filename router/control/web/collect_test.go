@@ -83,10 +83,10 @@ func TestMemoryParts(t *testing.T) {
 	for _, held := range []int64{0, 1 << 20, 1 << 40} {
 		sum := int64(0)
 		for _, p := range memory(held, held, 1000, 1000, 1000) {
-			if p.bytes < 0 {
-				t.Errorf("%s: %d", p.name, p.bytes)
+			if p.Bytes < 0 {
+				t.Errorf("%s: %d", p.Name, p.Bytes)
 			}
-			sum += p.bytes
+			sum += p.Bytes
 		}
 		anonymous, mapped, ok := resident()
 		if ok && sum > (anonymous+mapped)*3/2 {

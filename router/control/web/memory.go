@@ -16,10 +16,10 @@ const (
 	addressBytes    = 2048
 )
 
-// A part is one of those that the resident memory of the process is made of.
-type part struct {
-	name  string
-	bytes int64
+// A MemoryPart is one of those that the resident memory of the process is made of.
+type MemoryPart struct {
+	Name  string // as the metric sluice_memory_bytes has it
+	Bytes int64
 }
 
 // samples are what the runtime is asked for, in the order of the fields of heap.
@@ -38,11 +38,23 @@ var samples = []string{
 	"/memory/classes/profiling/buckets:bytes",
 }
 
+// Memory takes the resident memory apart, as far as s has measured what it is for.
+func (s *Snapshot) Memory() []MemoryPart {
+	return memory(s.ChunkBytes, s.PooledBytes, s.Connections, s.Links, s.Addresses)
+}
+
+// Resident is the resident memory of the process in bytes; 0 where the system does
+// not tell.
+func Resident() int64 {
+	anonymous, mapped, _ := resident()
+	return anonymous + mapped
+}
+
 // memory takes the resident memory apart. Objects of the heap are buffers in use
 // and in pools, what connections, links and addresses take, and the rest with what
 // has not been collected. What the runtime has for itself is mapped long before it is
 // used: of that as much counts as is resident.
-func memory(buffers, pooled int64, connections, links, addresses int) []part {
+func memory(buffers, pooled int64, connections, links, addresses int) []MemoryPart {
 	read := make([]metrics.Sample, len(samples))
 	for i, name := range samples {
 		read[i].Name = name
@@ -60,7 +72,7 @@ func memory(buffers, pooled int64, connections, links, addresses int) []part {
 		left -= got
 		return got
 	}
-	parts := []part{
+	parts := []MemoryPart{
 		{"buffers", take(buffers)},
 		{"pools", take(pooled)},
 		{"connections", take(int64(connections) * connectionBytes)},
@@ -76,11 +88,11 @@ func memory(buffers, pooled int64, connections, links, addresses int) []part {
 	if ok {
 		known := int64(0)
 		for _, p := range parts {
-			known += p.bytes
+			known += p.Bytes
 		}
 		own = max(min(own, anonymous-known), 0)
 	}
-	return append(parts, part{"runtime", own}, part{"binary", mapped})
+	return append(parts, MemoryPart{"runtime", own}, MemoryPart{"binary", mapped})
 }
 
 // resident is the resident memory of the process: that which is its own, and that

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"sluice/amqp"
 	. "sluice/amqp/amqptest"
 	"sluice/amqp/messaging"
+	"sluice/router/forward"
 	"sluice/tests/harness/bubble"
 )
 
@@ -132,4 +134,26 @@ func TestMesh_MulticastOutcomeBeforeSettlement(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An outcome that has been said and that neither end settles is settled when the
+// time for one is over: it is kept, and nobody is to blame.
+func TestOutcomeThatNobodySettles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := bubble.New(t, bubble.Options{Treatment: func(_ string, t *forward.Treatment) { t.UnsettledTimeout = 5e9 }})
+		in := r.Receiver("in", "q", 10)
+		out := r.Sender("out", "q")
+		out.Write(With(Transfer(0, 0), Text("m")))
+		in.Want("", "transfer delivery-id=0 settled=false")
+		in.Write(Disposition(amqp.RoleReceiver, 0, 0, false, messaging.Accepted))
+		out.Until("", "disposition role=receiver first=0 !settled state=accepted")
+		time.Sleep(6 * time.Second)
+		r.Sweep()
+		in.Want("", "disposition role=sender first=0 settled !state")
+		out.Want("", "disposition role=receiver first=0 settled state=accepted")
+		if n := r.Outgoing(0).Counters.TimedOut; n != 0 {
+			t.Errorf("%d counted as timed out", n)
+		}
+		r.Idle()
+	})
 }

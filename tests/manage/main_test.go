@@ -76,15 +76,21 @@ func (a *agent) send(ap map[string]any, body any) {
 
 func (a *agent) receive() (any, error) {
 	a.t.Helper()
+	m, err := a.receiveMessage()
+	return m.Value, err
+}
+
+func (a *agent) receiveMessage() (*goamqp.Message, error) {
+	a.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
 	defer cancel()
 	m, err := a.from.Receive(ctx, nil)
 	must(a.t, err)
 	must(a.t, a.from.AcceptMessage(ctx, m))
 	if code := m.ApplicationProperties["statusCode"].(int32); code/100 != 2 {
-		return m.Value, &status{code, m.ApplicationProperties["statusDescription"].(string)}
+		return m, &status{code, m.ApplicationProperties["statusDescription"].(string)}
 	}
-	return m.Value, nil
+	return m, nil
 }
 
 // do sends a request, whose properties are "name=value, name=value", and returns

@@ -2,6 +2,7 @@ package management
 
 import (
 	"fmt"
+	"hash/maphash"
 	"strings"
 
 	"sluice/amqp/encoding"
@@ -15,12 +16,13 @@ type Desk struct {
 	byName map[string]*kind
 	self   *kind // management: the agent itself
 
-	remarks []string // on what is being made
+	remarks  []string // on what is being made
+	versions versions
 }
 
 // NewDesk returns a desk for a router.
 func NewDesk(r Router) *Desk {
-	d := &Desk{router: r, byName: make(map[string]*kind)}
+	d := &Desk{router: r, byName: make(map[string]*kind), versions: versions{seed: maphash.MakeSeed()}}
 	made := map[string]*kind{}
 	for _, k := range []*kind{
 		d.routerKind(), d.connectionKind(), d.linkKind(), d.addressKind(), d.nodeKind(), d.configAddressKind(),

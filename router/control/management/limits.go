@@ -42,6 +42,12 @@ const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 5 * time.Second
 
+	// maxVersions is how many answers to queries are known well enough to tell what
+	// has changed since, and maxVersionRows how many rows they have, in all: about
+	// 100 bytes each.
+	maxVersions    = 64
+	maxVersionRows = 200_000
+
 	// maxLogLines is how many lines GET-LOG returns at most.
 	maxLogLines = 1000
 	// maxFailureLines is how many requests that fail are logged as errors in a

@@ -19,6 +19,9 @@ func (d *Desk) query(q *request) (*reply, error) {
 		typ = q.typ // some clients give it there
 	}
 	if typ == "" {
+		if q.hasSince {
+			return nil, sinceOneType()
+		}
 		return d.queryAll(q, names)
 	}
 	k, err := d.kind(typ)
@@ -29,11 +32,17 @@ func (d *Desk) query(q *request) (*reply, error) {
 		return nil, &Status{Code: statusForbidden}
 	}
 	if abstract(k) {
+		if q.hasSince {
+			return nil, sinceOneType()
+		}
 		return d.queryBase(q, k, names)
 	}
 	columns, err := k.choose(names)
 	if err != nil {
 		return nil, err
+	}
+	if q.hasSince {
+		return d.querySince(q, k, columns)
 	}
 	t := newListing(columns)
 	at := make([]int, len(columns))
@@ -267,9 +276,14 @@ func (t *listing) endRow() error {
 	return t.err
 }
 
-func (t *listing) reply() *reply {
+// reply ends the listing, with more entries if there are any.
+func (t *listing) reply(more ...encoding.MapEntry) *reply {
 	t.b = encoding.EndList(t.b, t.list, t.rows)
-	t.b = encoding.EndMap(t.b, t.body, 4)
+	for _, e := range more {
+		t.b = encoding.AppendString(t.b, e.Key.(string))
+		t.b, _ = encoding.AppendAny(t.b, e.Value)
+	}
+	t.b = encoding.EndMap(t.b, t.body, 4+2*len(more))
 	return &reply{status: statusOK, body: t.b}
 }
 

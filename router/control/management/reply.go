@@ -11,7 +11,8 @@ type reply struct {
 	text   string // empty: the words of the status
 	body   []byte
 
-	warnings string // about what was made; an application property of its own
+	warnings   string       // about what was made; an application property of its own
+	properties encoding.Map // more of them
 }
 
 // value is a reply with a value of one of the types of encoding.AppendAny.
@@ -49,6 +50,7 @@ func (r *reply) message(q *request) []byte {
 		{Key: "statusCode", Value: r.status},
 		{Key: "statusDescription", Value: text},
 	}
+	properties = append(properties, r.properties...)
 	if r.warnings != "" {
 		properties = append(properties, encoding.MapEntry{Key: "warnings", Value: r.warnings})
 	}

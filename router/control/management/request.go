@@ -22,6 +22,8 @@ type request struct {
 	hasName, hasIdentity bool
 	entityType           string
 	offset, count        int // count 0: all
+	since                string // a version, or empty
+	hasSince             bool
 	properties           encoding.Map
 	body                 any
 	err                  error // what is wrong with it, for the reply
@@ -64,6 +66,8 @@ func decode(b []byte) (*request, error) {
 			r.offset = r.number(key, e.Value)
 		case "count":
 			r.count = r.number(key, e.Value)
+		case "since":
+			r.since, r.hasSince = r.text(key, e.Value), e.Value != nil
 		}
 	}
 	if r.operation == "" {

@@ -51,6 +51,61 @@ func TestReadmeConfiguration(t *testing.T) {
 	}
 }
 
+// The routers of the README's network load, too, and fit together.
+func TestReadmeNetwork(t *testing.T) {
+	// Every second part is between fences.
+	blocks := strings.Split("\n"+readme(t), "\n```")
+	block := func(begin string) string {
+		for i := 1; i < len(blocks); i += 2 {
+			if _, b, _ := strings.Cut(blocks[i]+"\n", "\n"); strings.HasPrefix(b, begin) {
+				return b
+			}
+		}
+		t.Fatalf("the README has no block that begins with %q", begin)
+		return ""
+	}
+	// A and B stand side by side.
+	const width = 32
+	var a, b strings.Builder
+	for line := range strings.Lines(block("router {" + strings.Repeat(" ", width-len("router {")) + "router {")) {
+		line = strings.TrimSuffix(line, "\n")
+		a.WriteString(line[:min(width, len(line))] + "\n")
+		b.WriteString(line[min(width, len(line)):] + "\n")
+	}
+	load := func(file, text string) *config.Config {
+		c, problems := config.LoadText(file, text, config.Options{})
+		if len(problems) > 0 || len(c.Warnings) > 0 {
+			t.Fatalf("%s: %v %v", file, problems, c)
+		}
+		return c
+	}
+	configs := []*config.Config{
+		load("A.conf", a.String()+block("listener {\n  host: 127.0.0.1\n  port: 45672")),
+		load("B.conf", b.String()), load("E.conf", block("router {\n  mode: edge")),
+	}
+	listening := map[string]config.Role{}
+	for _, c := range configs {
+		for _, l := range c.Listeners {
+			if _, twice := listening[l.Address()]; twice {
+				t.Errorf("two listen on %s", l.Address())
+			}
+			listening[l.Address()] = l.Role
+		}
+	}
+	joined := 0
+	for _, c := range configs {
+		for _, k := range c.Connectors {
+			joined++
+			if role, there := listening[k.Address()]; !there || role != k.Role {
+				t.Errorf("%s connects to %s, role %s: %q", c.Router.ID, k.Address(), k.Role, role)
+			}
+		}
+	}
+	if joined != 3 || configs[2].Router.Mode != config.EdgeMode {
+		t.Errorf("%d connectors", joined)
+	}
+}
+
 // The README names all metrics, and no others.
 func TestReadmeMetrics(t *testing.T) {
 	var named []string

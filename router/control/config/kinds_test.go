@@ -48,6 +48,12 @@ func TestKindsOfMistakes(t *testing.T) {
 		{"single quotes in JSON", "x.json", "{'router': {}}", []string{`1:2: "'" is not valid here; expected a name in double quotes: single quotes are none in JSON`}},
 		{"an include", "x.conf", "include /etc/a.conf\nrouter {\nid: A\n}\n", []string{`1:1: files cannot include others; expected several files on the command line, as in sluice run -c A.conf -c B.conf`}},
 		{"a brace too many", "x.conf", "router {\nid: A\n}\n}\n", []string{`4:1: } closes nothing; expected one } for each {`}},
+		{"a file put behind another that does not end with a line", "x.conf", "router {\nid: A\n}listener {\nhost: ::1\nprot: 1\n} }\n", []string{
+			`3:1: text after } is not understood; expected } on a line of its own`,
+			`5:1: unknown attribute "prot" of listener; did you mean port?`,
+			`6:1: text after } is not understood; expected } on a line of its own`,
+			`6:3: } closes nothing; expected one } for each {`,
+		}},
 		{"a brace too few", "x.conf", "router {\nid: A\nlistener {\nhost: ::1\n}\n", []string{`3:1: router, which began on line 1, is not closed; expected }`}},
 		{"sections in capitals", "x.conf", "Router {\nmode: interor\n}\n", []string{
 			`1:1: unknown section "Router"; did you mean router?`,

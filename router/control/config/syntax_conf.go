@@ -88,6 +88,13 @@ func (p *confParser) line(start, end int) (after int) {
 		p.close(start)
 	case name != "" && strings.TrimSpace(rest) == "{":
 		p.section(name, p.src.at(start))
+	case text[0] == '}': // and more behind it
+		p.report.mistake(p.src.at(start), "} on a line of its own", "", "text after } is not understood")
+		p.close(start)
+		for start++; start < end && isBlank(p.src.text[start]); {
+			start++
+		}
+		return p.line(start, end)
 	default:
 		p.badLine(start, name, rest)
 	}

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"slices"
+	"strings"
 
 	"sluice/amqp"
 	"sluice/amqp/frames"
@@ -104,6 +105,9 @@ func (c *Connection) attachSender(a *frames.Attach) (transport.Link, *frames.Att
 	case t == nil:
 		return nil, nil, amqp.Errorf(amqp.CondInvalidField, "the target is missing or of a type that is not known here")
 	}
+	if refusal := unlike(t.Capabilities); refusal != nil {
+		return nil, nil, refusal
+	}
 	target := *t
 	target.Durable, target.Timeout, target.ExpiryPolicy, target.Capabilities = 0, 0, transport.Expiry, nil
 	reply := &frames.Attach{
@@ -134,6 +138,9 @@ func (c *Connection) attachReceiver(a *frames.Attach) (transport.Link, *frames.A
 	if slices.Contains(a.Source.Capabilities, uplink.CapDownlink) && c.Edge == nil {
 		return nil, nil, amqp.Errorf(condForbidden, "Connectivity to the node is forbidden: an edge router connects to a listener of role edge, and this one has another role")
 	}
+	if refusal := unlike(a.Source.Capabilities); refusal != nil {
+		return nil, nil, refusal
+	}
 	source := *a.Source
 	// What is not honoured is not claimed: the router keeps no termini, and
 	// does not look into messages.
@@ -158,6 +165,28 @@ func (c *Connection) attachReceiver(a *frames.Attach) (transport.Link, *frames.A
 	}
 	return links.NewSender(a, c.limits, addr, links.Info{Address: source.Address, Key: key, Dynamic: source.Dynamic, Class: c.class, Past: &c.Out}), reply, nil
 }
+
+// unlike refuses termini of a kind that other links have nothing in common with:
+// as an ordinary link they would take the messages of others.
+func unlike(capabilities []amqp.Symbol) *amqp.Error {
+	for _, c := range capabilities {
+		switch {
+		case c == capFallback:
+			return amqp.Errorf(amqp.CondNotImplemented, "fallback destinations (capability %s) are not supported", c)
+		case strings.HasPrefix(string(c), capWaypoint):
+			return amqp.Errorf(amqp.CondNotImplemented, "waypoints (capability %s) are not supported", c)
+		}
+	}
+	return nil
+}
+
+// Capabilities of termini, from the routers of the existing family: a receiver for
+// what nobody else takes, and a link of a broker that messages pass through on
+// their way, which may be followed by ".1" to ".9".
+const (
+	capFallback amqp.Symbol = "qd.fallback"
+	capWaypoint             = "qd.waypoint"
+)
 
 // managementNode is where requests to management go. Only the router's own agent
 // receives there.

@@ -189,6 +189,9 @@ func (m *Mesh) Only(names ...string) *Mesh {
 // Addr is where clients of a router connect.
 func (m *Mesh) Addr(name string) string { return loopback(m.nodes[name].clients) }
 
+// Between is where other routers connect to one.
+func (m *Mesh) Between(name string) string { return loopback(m.nodes[name].routers) }
+
 // Proxy is the proxy in a trunk, known by the name of its connector.
 func (m *Mesh) Proxy(trunk string) *Proxy {
 	m.t.Helper()

@@ -21,7 +21,7 @@ type request struct {
 	typ, name, identity  string
 	hasName, hasIdentity bool
 	entityType           string
-	offset, count        int // count 0: all
+	offset, count        int    // count 0: all
 	since                string // a version, or empty
 	hasSince             bool
 	properties           encoding.Map

@@ -73,7 +73,7 @@ func (n *Network) act(now time.Time) {
 		case mesh.RemoteRemove:
 			if r := n.reach[o.Key]; r != nil {
 				r.unset(o.Router)
-				n.dirty[o.Key] = struct{}{}
+				n.fresh[o.Key] = struct{}{}
 			}
 		}
 	}
@@ -103,16 +103,19 @@ func isHello(o mesh.Output) bool {
 	return ok
 }
 
-// applied brings addresses up to date and reports whether all are.
+// applied brings addresses up to date and reports whether all are. Those that
+// have come or gone come before those to which the way has changed.
 func (n *Network) applied() bool {
 	left := applyAtOnce
-	for key := range n.dirty {
-		if left--; left < 0 {
-			n.poke()
-			return false
+	for _, keys := range []map[string]struct{}{n.fresh, n.dirty} {
+		for key := range keys {
+			if left--; left < 0 {
+				n.poke()
+				return false
+			}
+			n.apply(key)
+			delete(keys, key)
 		}
-		n.apply(key)
-		delete(n.dirty, key)
 	}
 	n.dropHops()
 	return true
@@ -321,7 +324,7 @@ func (n *Network) add(o mesh.RemoteAdd) {
 		n.reach[o.Key] = r
 	}
 	r.set(o.Router, o.Treatment)
-	n.dirty[o.Key] = struct{}{}
+	n.fresh[o.Key] = struct{}{}
 }
 
 // apply brings an address up to date with where it can be reached: one

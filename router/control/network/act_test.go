@@ -104,8 +104,8 @@ func TestAct_ManyAddresses(t *testing.T) {
 		}
 		now = now.Add(hold / rounds / 2)
 	}
-	if len(n.told) != 0 || len(n.dirty) != 0 || !n.held.IsZero() {
-		t.Fatalf("%d not told, %d not applied", len(n.told), len(n.dirty))
+	if len(n.told) != 0 || len(n.dirty)+len(n.fresh) != 0 || !n.held.IsZero() {
+		t.Fatalf("%d not told, %d not applied", len(n.told), len(n.dirty)+len(n.fresh))
 	}
 	told()
 	n.follow(routes(2))

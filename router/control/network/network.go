@@ -57,8 +57,9 @@ type Network struct {
 	trunks   map[uint64]*peer
 	routes   *mesh.Routes
 	hops     map[string]*links.Hop
-	reach    map[string]*reach // by key
-	dirty    map[string]struct{}
+	reach    map[string]*reach   // by key
+	fresh    map[string]struct{} // addresses that have come or gone somewhere
+	dirty    map[string]struct{} // and those to which the way has changed
 	told     []mesh.Output       // to be done when nothing is dirty
 	held     time.Time           // since when they wait; zero if they do not
 	backlog  backlog             // taken out of inbox and near, and not told the engine yet
@@ -114,6 +115,7 @@ func New(c Config) (*Network, error) {
 		trunks: make(map[uint64]*peer),
 		hops:   make(map[string]*links.Hop),
 		reach:  make(map[string]*reach),
+		fresh:  make(map[string]struct{}),
 		dirty:  make(map[string]struct{}),
 		warned: make(map[string]struct{}),
 	}

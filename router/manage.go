@@ -183,7 +183,7 @@ func (m *manager) Overview() management.Overview {
 		Addresses: s.Addresses, Connections: s.Connections, ConnectionsTotal: s.ConnectionsTotal,
 		Accepted: s.Accepted, Rejected: s.Rejected, Released: s.Released, Modified: s.Modified, Presettled: s.Preset,
 		IncomingBytes: s.SessionBytes, MessageBytes: s.ContentBytes, OutgoingBytes: s.OutgoingBytes, BufferBytes: s.ChunkBytes,
-		Delayed: s.Delayed, VeryDelayed: s.VeryDelayed, Ingress: s.Ingress, Egress: s.Egress, MemoryUsage: virtualMemory(),
+		ContainerIn: s.ContainerIn, ContainerOut: s.ContainerOut, Delayed: s.Delayed, VeryDelayed: s.VeryDelayed, Ingress: s.Ingress, Egress: s.Egress, MemoryUsage: virtualMemory(),
 	}
 	o.Host, _ = os.Hostname()
 	o.Managed = m.changes()

@@ -6,6 +6,7 @@ import (
 
 	"sluice/amqp/transport"
 	"sluice/links"
+	"sluice/router/control/config"
 	"sluice/router/control/web"
 )
 
@@ -13,10 +14,11 @@ import (
 // counted ever falls. It is guarded by Router.mu, under which a connection is
 // taken off the list, so that each counts once.
 type past struct {
-	all       web.Peer
-	classes   [classes]carried
-	neighbors map[string]carried // by their ids
-	peers     map[peerKey]*pastPeer
+	all        web.Peer
+	classes    [classes]carried
+	containers carried            // connections of role route-container
+	neighbors  map[string]carried // by their ids
+	peers      map[peerKey]*pastPeer
 }
 
 // classes is the number of classes of links.
@@ -58,6 +60,9 @@ const (
 func (p *past) end(c *connection, now time.Time) {
 	t := c.gone()
 	p.classes[c.class()].add(t)
+	if c.role == config.RoleRouteContainer {
+		p.containers.add(t)
+	}
 	if !c.opened {
 		return
 	}

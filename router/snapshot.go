@@ -7,6 +7,7 @@ import (
 	"sluice/buffers"
 	"sluice/links"
 	"sluice/router/address"
+	"sluice/router/control/config"
 	"sluice/router/control/web"
 	"sluice/router/forward"
 )
@@ -111,6 +112,7 @@ func (m *measuring) begin(r *Router) []*connection {
 	for class, t := range r.past.classes {
 		m.carried(links.Class(class), t)
 	}
+	m.s.ContainerIn, m.s.ContainerOut = r.past.containers.in.Deliveries, r.past.containers.out.Deliveries
 	for id, t := range r.past.neighbors {
 		m.neighbor(id).carried = t
 	}
@@ -206,6 +208,10 @@ func (m *measuring) connection(c *connection) {
 	m.links = list
 	sum.add(gone)
 	m.carried(c.class(), gone)
+	if c.role == config.RoleRouteContainer {
+		s.ContainerIn += sum.in.Deliveries
+		s.ContainerOut += sum.out.Deliveries
+	}
 	if c.trunk != nil {
 		n := m.neighbor(key.container)
 		n.add(sum)

@@ -175,3 +175,40 @@ func TestManagementNode(t *testing.T) {
 		t.Errorf("got %v", m)
 	}
 }
+
+// Messages on connections of role route-container are counted, also when the
+// connections have ended.
+func TestRouteContainerCounts(t *testing.T) {
+	b := harness.Start(t, harness.Listeners("", "listener {", " host: 127.0.0.1", " port: 0", " role: route-container", "}"))
+	a := dial(t, b.URL(), "$management")
+	check := func(in, out uint64) {
+		t.Helper()
+		r := a.query("router")[0]
+		if r["deliveriesIngressRouteContainer"] != in || r["deliveriesEgressRouteContainer"] != out {
+			t.Errorf("%v in and %v out, want %d and %d", r["deliveriesIngressRouteContainer"], r["deliveriesEgressRouteContainer"], in, out)
+		}
+	}
+	check(0, 0)
+	client, err := raw.Dial(b.Addr(), raw.Options{})
+	must(t, err)
+	defer client.Abort()
+	container, err := raw.Dial(b.AMQP[1], raw.Options{})
+	must(t, err)
+	defer container.Abort()
+	ours, theirs := client.MustSession(), container.MustSession()
+	pass := func(from, to *raw.Session, address string, n int) {
+		in := to.MustReceiver(address, raw.ReceiverOptions{Credit: 10})
+		out := from.MustSender(address, raw.SenderOptions{})
+		for i := range n {
+			must(t, out.Send(raw.Numbered(nil, 100, uint64(i)), false))
+		}
+		must(t, in.WaitMessages(n))
+		must(t, out.WaitSettled(n))
+	}
+	pass(ours, theirs, "to", 7)
+	pass(theirs, ours, "from", 3)
+	check(3, 7)
+	must(t, container.Close())
+	wait(t, "it has gone", func() bool { return len(a.find("connection", "role", "route-container")) == 0 })
+	check(3, 7)
+}

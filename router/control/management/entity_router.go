@@ -53,7 +53,7 @@ func routerValues(c *config.Router, o *Overview) map[string]any {
 		"acceptedDeliveries": o.Accepted, "rejectedDeliveries": o.Rejected, "releasedDeliveries": o.Released, "modifiedDeliveries": o.Modified,
 		"deliveriesStuck": uint64(o.Stuck), "deliveriesDelayed1Sec": o.Delayed, "deliveriesDelayed10Sec": o.VeryDelayed,
 		"deliveriesIngress": o.Ingress, "deliveriesEgress": o.Egress, "deliveriesTransit": o.Transit,
-		"deliveriesRedirectedToFallback": uint64(0), "deliveriesIngressRouteContainer": uint64(0), "deliveriesEgressRouteContainer": uint64(0),
+		"deliveriesRedirectedToFallback": uint64(0), "deliveriesIngressRouteContainer": o.ContainerIn, "deliveriesEgressRouteContainer": o.ContainerOut,
 		"linksBlocked": uint32(o.BlockedLinks), "uptimeSeconds": uint32(seconds(o.Started)), "memoryUsage": nil,
 		"workerThreads":        int32(c.WorkerThreads),
 		"helloIntervalSeconds": wholeSeconds(c.HelloInterval), "helloMaxAgeSeconds": wholeSeconds(c.HelloMaxAge),

@@ -80,6 +80,7 @@ type Overview struct {
 	Stuck                                                                 int    // deliveries unsettled for 10 s, on both links that they are on
 	Delayed, VeryDelayed                                                  uint64 // settled a second, ten seconds after they had come
 	Ingress, Egress, Transit                                              uint64
+	ContainerIn, ContainerOut                                             uint64           // on connections of role route-container
 	MemoryUsage                                                           uint64           // bytes of the process; 0 if not known
 	Resident                                                              int64            // bytes; 0 if not known
 	MemoryParts                                                           map[string]int64 // that it is made of

@@ -33,6 +33,7 @@ type Snapshot struct {
 	DroppedAstray                                  uint64
 	Redelivered, TimedOut                          uint64
 	Accepted, Rejected, Released, Modified, Preset uint64
+	ContainerIn, ContainerOut                      uint64 // messages on connections of role route-container
 	Delayed, VeryDelayed                           uint64 // settled a second, ten seconds after they had come
 
 	Stuck      int // deliveries that a receiver has not settled for long

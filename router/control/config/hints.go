@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -247,7 +246,7 @@ func expectedOf(e *entity, attribute string, err error) string {
 			"uidNameMappingFile": `JSON such as {"C=US,CN=a": "alice"}`,
 		}[attribute]
 	}
-	return fmt.Sprintf("another %s", attribute)
+	return ""
 }
 
 // unwrapped is the innermost error.

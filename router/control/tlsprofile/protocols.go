@@ -16,7 +16,8 @@ var protocolNames = map[string]uint16{"tlsv1.2": tls.VersionTLS12, "tlsv1.3": tl
 var oldProtocols = map[string]bool{"sslv2": true, "sslv3": true, "tlsv1": true, "tlsv1.0": true, "tlsv1.1": true, "sslv23": false}
 
 // parseProtocols parses a list of protocol names. What is too old is left out,
-// and note says so.
+// and note says so. Where nothing else is named TLSv1.2 takes its place: those who
+// wrote that meant the best there was, and peers of today have it.
 func parseProtocols(text string) (low, high uint16, note string, err error) {
 	var old []string
 	add := func(version uint16) {
@@ -45,7 +46,8 @@ func parseProtocols(text string) (low, high uint16, note string, err error) {
 	case low == 0 && old == nil:
 		return 0, 0, "", errors.New("no protocol is named; expected TLSv1.2, TLSv1.3 or both")
 	case low == 0:
-		return 0, 0, "", fmt.Errorf("%s: versions before TLSv1.2 are not offered, and no other is named; add TLSv1.2, or leave protocols out for 1.2 and 1.3", strings.Join(old, " "))
+		add(tls.VersionTLS12)
+		fallthrough
 	case old != nil:
 		offered := "TLSv1.2 and TLSv1.3 are"
 		if low == high {

@@ -230,7 +230,7 @@ func TestProtocolsAndCiphers(t *testing.T) {
 			t.Errorf("%q: %x %x %q %v", text, low, high, note, err)
 		}
 	}
-	for _, text := range []string{"SSLv3", "TLSv1", "TLSv1 TLSv1.1", "TLSv9", " "} {
+	for _, text := range []string{"TLSv9", "TLSv1.2 SSLv4", " "} {
 		if _, _, _, err := parseProtocols(text); err == nil || !strings.Contains(err.Error(), "TLSv1.2") {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -250,6 +250,8 @@ func TestOldProtocolsAreLeftOut(t *testing.T) {
 		{"TLSv1 TLSv1.1 TLSv1.2", tls.VersionTLS12, tls.VersionTLS12, "TLSv1 TLSv1.1: versions before TLSv1.2 are not offered, only TLSv1.2 is;"},
 		{"TLSv1.1 TLSv1.3", tls.VersionTLS13, tls.VersionTLS13, "only TLSv1.3 is;"},
 		{"SSLv3,TLSv1.2;TLSv1.3", tls.VersionTLS12, tls.VersionTLS13, "SSLv3: versions before TLSv1.2 are not offered, only TLSv1.2 and TLSv1.3 are;"},
+		{"TLSv1", tls.VersionTLS12, tls.VersionTLS12, "TLSv1: versions before TLSv1.2 are not offered, only TLSv1.2 is;"},
+		{"SSLv3 TLSv1.1", tls.VersionTLS12, tls.VersionTLS12, "only TLSv1.2 is;"},
 		{"SSLv23", tls.VersionTLS12, tls.VersionTLS13, "SSLv23: versions before TLSv1.2 are not offered, only TLSv1.2 and TLSv1.3 are;"},
 	} {
 		spec := a.spec("server")

@@ -37,7 +37,7 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 		}
 	} else {
 		// The first frame has the whole envelope of nearly every message.
-		first, _ := d.Content.Next(new(buffers.Cursor), maxEnvelope)
+		first, _ := d.Content.Next(new(buffers.Cursor), l.envelope())
 		b = first.Bytes()
 	}
 	through := messaging.SectionMessageAnnotations
@@ -46,7 +46,7 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 	} else if !needsTo && len(b) > 2 && b[0] == 0 && b[1] == 0x53 && b[2] > byte(through) && b[2] <= byte(messaging.SectionFooter) {
 		return true, nil
 	}
-	b, env, ready, refusal := d.scan(b, through, more)
+	b, env, ready, refusal := d.scan(b, l, through, more)
 	if !ready || refusal != nil {
 		return ready, refusal
 	}
@@ -75,7 +75,7 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 		return true, nil
 	}
 	if through != messaging.SectionProperties {
-		if b, env, ready, refusal = d.scan(b, messaging.SectionProperties, more); !ready || refusal != nil {
+		if b, env, ready, refusal = d.scan(b, l, messaging.SectionProperties, more); !ready || refusal != nil {
 			d.notes = notes{}
 			return ready, refusal
 		}
@@ -107,7 +107,7 @@ func (d *Delivery) heed() {
 // openForeign reads what a router has put in front of a message of an unknown
 // format.
 func (d *Delivery) openForeign(l *Limits) error {
-	b := d.beginning(int(min(d.Size(), maxEnvelope)))
+	b := d.beginning(int(min(d.Size(), int64(l.envelope()))))
 	env, err := messaging.Scan(b, messaging.SectionMessageAnnotations)
 	if err != nil || env.MessageAnnotations.Start != 0 || env.MessageAnnotations.Len() == 0 {
 		return nil
@@ -118,18 +118,18 @@ func (d *Delivery) openForeign(l *Limits) error {
 
 // scan finds the sections through one, in b or, if that is not enough, in more
 // of the message.
-func (d *Delivery) scan(b []byte, through messaging.Section, more bool) (_ []byte, env messaging.Envelope, ready bool, refusal *amqp.Error) {
+func (d *Delivery) scan(b []byte, l *Limits, through messaging.Section, more bool) (_ []byte, env messaging.Envelope, ready bool, refusal *amqp.Error) {
 	env, err := messaging.Scan(b, through)
 	if errors.Is(err, messaging.ErrIncomplete) && int64(len(b)) < d.Size() {
-		b = d.Content.Prefix(nil, maxEnvelope)
+		b = d.Content.Prefix(nil, l.envelope())
 		env, err = messaging.Scan(b, through)
 	}
 	if errors.Is(err, messaging.ErrIncomplete) {
 		switch {
-		case more && len(b) < maxEnvelope:
+		case more && len(b) < l.envelope():
 			return b, env, false, nil
 		case more || env.Rest != len(b):
-			return b, env, true, amqp.Errorf(amqp.CondDecodeError, "the sections in front of the message body are incomplete or longer than %d bytes", maxEnvelope)
+			return b, env, true, amqp.Errorf(amqp.CondDecodeError, "the sections in front of the message body are incomplete or longer than %d bytes", l.envelope())
 		}
 	} else if err != nil {
 		return b, env, true, asError(err)

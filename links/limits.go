@@ -65,3 +65,12 @@ const maxUnsent = 4096
 // maxEnvelope is the most bytes of a message that are looked at for the
 // sections in front of its body, which must be complete before it is forwarded.
 const maxEnvelope = 64 << 10
+
+// envelope is that for messages of a link: what passed one router must pass the
+// next, with all that those on the way have to say.
+func (l *Limits) envelope() int {
+	if l.TrustIn {
+		return 2 * maxEnvelope
+	}
+	return maxEnvelope
+}

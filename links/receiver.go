@@ -482,7 +482,7 @@ func (r *Receiver) submit(d *Delivery, more bool) {
 	if !ready {
 		// Looking again at twice the size keeps the cost linear, in however
 		// many pieces an envelope comes.
-		r.nextLook = min(2*r.arrived, maxEnvelope)
+		r.nextLook = min(2*r.arrived, int64(r.limits.envelope()))
 		return
 	}
 	r.envelope = false

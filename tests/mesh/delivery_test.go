@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	goamqp "github.com/Azure/go-amqp"
 
 	"sluice/amqp"
+	"sluice/amqp/encoding"
 	"sluice/amqp/messaging"
 	"sluice/tests/harness"
 	"sluice/tests/raw"
@@ -262,6 +264,40 @@ func TestBC33_TooLargeForTheNextRouter(t *testing.T) {
 			return true
 		}) {
 			t.Errorf("%s holds %v", name, m.Router(name).Staged())
+		}
+	}
+}
+
+// What one router takes in front of a message's body passes all others, with
+// what they add to it.
+func TestLongSectionsAcrossHops(t *testing.T) {
+	m := start(t, harness.Line(3).WithEdge("E", "C"))
+	for _, way := range []string{"A-A", "A-B", "A-C", "A-E", "E-A", "E-E"} {
+		from, at, _ := strings.Cut(way, "-")
+		in := newInbox(t, session(t, m.Addr(at)), way, raw.ReceiverOptions{Credit: 10})
+		known(t, m, from, at)
+		named := sender(t, session(t, m.Addr(from)), way, raw.SenderOptions{})
+		anonymous := sender(t, session(t, m.Addr(from)), "", raw.SenderOptions{})
+		for _, out := range []*raw.Sender{named, anonymous} {
+			message := raw.To(way)
+			message.MessageAnnotations = encoding.Map{{Key: amqp.Symbol("x-long"), Value: ""}}
+			env, err := messaging.Scan(raw.Numbered(message, small, 1), messaging.SectionProperties)
+			must(t, err)
+			message.MessageAnnotations[0].Value = strings.Repeat("l", 64<<10-20-env.Rest) // a long string's size takes more
+			want := raw.Numbered(message, small, 1)
+			must(t, out.Send(want, false))
+			a := in.next(t)
+			if !bytes.Equal(a.message, want) {
+				t.Errorf("%s: got %d bytes, want %d", way, len(a.message), len(want))
+			}
+			in.Settle(a.id, messaging.Accepted)
+			must(t, out.WaitSettled(1))
+			message.MessageAnnotations[0].Value = strings.Repeat("l", 64<<10)
+			must(t, out.Send(raw.Numbered(message, small, 1), false))
+			must(t, out.WaitSettled(2))
+			if r := out.Result(); r.Accepted != 1 || r.Rejected != 1 {
+				t.Errorf("%s: outcomes %+v", way, r)
+			}
 		}
 	}
 }

@@ -330,27 +330,3 @@ func TestSessionBudget(t *testing.T) {
 		p.Want("a window of less would be mostly flows", "[3] begin incoming-window=8")
 	})
 }
-
-// The budget of a session that the peer has begun may be lowered; the frames
-// that were granted are still taken.
-func TestSessionBudgetIsLowered(t *testing.T) {
-	conversation(t, transport.Config{SessionBytes: 64 * 4096}, nil, func(h *end, p *Peer) {
-		l := new(recorder)
-		h.attach = func(s *transport.Session, a *frames.Attach) (transport.Link, *frames.Attach, *amqp.Error) {
-			s.Limit(16 * 4096)
-			s.Limit(32 * 4096)
-			return l, &frames.Attach{Source: a.Source, Target: a.Target}, nil
-		}
-		p.BeginSession(0, Begin())
-		p.Attach(Sending("in", 0, "a"))
-		for id := range uint32(64) {
-			p.Write(With(Settled(0, id), make([]byte, 4000)))
-		}
-		if w := p.Window(0); w < 8 || w > 16 { // it is reopened at half
-			t.Errorf("the window is %d frames", w)
-		}
-		if len(l.events) != 64 {
-			t.Errorf("%d frames were taken", len(l.events))
-		}
-	})
-}

@@ -50,16 +50,6 @@ func (in *incoming) init(c *Conn, bytes int) {
 	in.floor = in.window
 }
 
-// Limit lowers the budget of stage one to so many bytes, as Config.SessionBytes
-// is for all sessions; a budget that is smaller already stays. What has been
-// granted to the peer stands, so that the whole effect is there when it has
-// used that.
-func (s *Session) Limit(bytes int) {
-	if bytes < s.budget {
-		s.incoming.init(s.conn, max(bytes, 1))
-	}
-}
-
 // adapt sets the window to what the budget holds of frames like the recent ones.
 // Growth of the frames counts at once, shrinking by halves.
 func (in *incoming) adapt() {

@@ -103,11 +103,14 @@ func TestFronts_Bounded(t *testing.T) {
 			}
 		}
 	}
-	if come("one/more") || !come("one/more") || come("q0") {
-		t.Error("the oldest makes room")
+	come("one/more")
+	if !come("one/more") || come("q0") {
+		t.Error("the oldest does not make room")
 	}
 	long := string(make([]byte, maxFront))
-	if come(long) || come(long) {
-		t.Error("a long beginning is remembered")
+	for range 2 {
+		if come(long) {
+			t.Error("a long beginning is remembered")
+		}
 	}
 }

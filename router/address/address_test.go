@@ -81,14 +81,6 @@ func TestPhaseAndSpaceAreOfMobileAddresses(t *testing.T) {
 	}
 }
 
-func TestParseNode(t *testing.T) {
-	for text, want := range map[string]string{"0/QDR.B": "RQDR.B", "1/B": "", "QDR.B": "", "0/": "", "": ""} {
-		if got := ParseNode(text).Key(); got != want {
-			t.Errorf("ParseNode(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestBadKeys(t *testing.T) {
 	for _, key := range []string{"", "M", "Mxq", "Q", "m0q"} {
 		if a, ok := ParseKey(key); ok {

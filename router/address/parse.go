@@ -68,17 +68,6 @@ func elsewhere(class Class, id string, self Identity) Address {
 	return Address{Class: class, Text: id}
 }
 
-// ParseNode turns the name of a router as found in trace and ingress
-// annotations, "area/id", into the address of that router, or into the zero
-// Address when it has another form.
-func ParseNode(text string) Address {
-	inArea, id, ok := strings.Cut(text, "/")
-	if !ok || inArea != area || id == "" {
-		return Address{}
-	}
-	return Address{Class: Router, Text: id}
-}
-
 // Trim drops what says nothing about where an address leads: scheme and host,
 // and one separator at the end.
 func Trim(text string) string {

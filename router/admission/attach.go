@@ -173,7 +173,7 @@ func unlike(capabilities []amqp.Symbol) *amqp.Error {
 		switch {
 		case c == capFallback:
 			return amqp.Errorf(amqp.CondNotImplemented, "fallback destinations (capability %s) are not supported", c)
-		case strings.HasPrefix(string(c), capWaypoint):
+		case strings.HasPrefix(string(c), string(capWaypoint)):
 			return amqp.Errorf(amqp.CondNotImplemented, "waypoints (capability %s) are not supported", c)
 		}
 	}
@@ -185,7 +185,7 @@ func unlike(capabilities []amqp.Symbol) *amqp.Error {
 // their way, which may be followed by ".1" to ".9".
 const (
 	capFallback amqp.Symbol = "qd.fallback"
-	capWaypoint             = "qd.waypoint"
+	capWaypoint amqp.Symbol = "qd.waypoint"
 )
 
 // managementNode is where requests to management go. Only the router's own agent

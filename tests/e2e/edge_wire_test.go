@@ -97,8 +97,7 @@ func like(t *testing.T, what string, got *frames.Attach, want capturedFrame) {
 // uplinked is an edge router QDR.E whose uplink has its first links.
 type uplinked struct {
 	*bubble.Edge
-	p    *Peer
-	next uint32 // handle
+	p *Peer
 }
 
 func (u *uplinked) attach(why string, channel uint16) *frames.Attach {

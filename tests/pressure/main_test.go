@@ -17,7 +17,6 @@ func TestMain(m *testing.M) {
 
 // The clients and figures of tests under load.
 var (
-	full      = rig.Full
 	sized     = rig.Sized
 	dial      = rig.Dial
 	session   = rig.Session

@@ -216,7 +216,8 @@ func TestFilesAreSharedAppendedAndReleased(t *testing.T) {
 }
 
 func TestWhatIsNotEnabledCostsNothing(t *testing.T) {
-	l := Discard()
+	none := Mask(0)
+	l := New(Options{Stderr: io.Discard, Stdout: io.Discard, Levels: &none})
 	log := l.Logger(Protocol)
 	n := testing.AllocsPerRun(100, func() {
 		log.Trace().Str("frame", "transfer").Int("channel", 1).Msg("x")
@@ -266,7 +267,8 @@ func BenchmarkDisabled(b *testing.B) {
 }
 
 func BenchmarkEnabledCheck(b *testing.B) {
-	l := Discard()
+	none := Mask(0)
+	l := New(Options{Stderr: io.Discard, Stdout: io.Discard, Levels: &none})
 	for b.Loop() {
 		l.Enabled(Protocol, Trace)
 	}

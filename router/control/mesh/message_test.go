@@ -36,7 +36,7 @@ func TestKeysAndNumbersOfAnyKind(t *testing.T) {
 	for _, n := range []any{uint8(7), uint16(7), uint32(7), uint64(7), int8(7), int16(7), int32(7), int64(7)} {
 		m, err := Decode(anyMessage(t, symbol("RA"), encoding.Map{
 			{Key: symbol("ls_seq"), Value: n}, {Key: "unknown", Value: []any{true}}, {Key: uint8(1), Value: nil},
-			{Key: "mobile_seq", Value: n}, {Key: symbol("id"), Value: symbol("X")}, {Key: "pv", Value: n.(any)},
+			{Key: "mobile_seq", Value: n}, {Key: symbol("id"), Value: symbol("X")}, {Key: "pv", Value: n},
 		}))
 		if err != nil {
 			t.Fatal(err)

@@ -216,8 +216,7 @@ func TestFilesAreSharedAppendedAndReleased(t *testing.T) {
 }
 
 func TestWhatIsNotEnabledCostsNothing(t *testing.T) {
-	none := Mask(0)
-	l := New(Options{Stderr: io.Discard, Stdout: io.Discard, Levels: &none})
+	l := Discard()
 	log := l.Logger(Protocol)
 	n := testing.AllocsPerRun(100, func() {
 		log.Trace().Str("frame", "transfer").Int("channel", 1).Msg("x")
@@ -267,8 +266,7 @@ func BenchmarkDisabled(b *testing.B) {
 }
 
 func BenchmarkEnabledCheck(b *testing.B) {
-	none := Mask(0)
-	l := New(Options{Stderr: io.Discard, Stdout: io.Discard, Levels: &none})
+	l := Discard()
 	for b.Loop() {
 		l.Enabled(Protocol, Trace)
 	}

@@ -94,6 +94,12 @@ func New(opts Options) *Logs {
 	return l
 }
 
+// Discard returns logs that write nothing, for tests.
+func Discard() *Logs {
+	none := Mask(0)
+	return New(Options{Stderr: io.Discard, Stdout: io.Discard, Levels: &none})
+}
+
 // Logger returns the logger of a module. Later changes of the module's
 // settings apply to it, and to all loggers derived from it.
 func (l *Logs) Logger(m Module) zerolog.Logger {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 
 	"sluice/amqp/encoding"
 
@@ -72,7 +73,7 @@ func (e *StatusError) Error() string {
 	case words == "":
 		return fmt.Sprintf("%d %s", e.Code, e.Description)
 	}
-	return fmt.Sprintf("%d %s: %s", e.Code, words, e.Description)
+	return fmt.Sprintf("%d %s: %s", e.Code, words, strings.TrimPrefix(e.Description, words+": "))
 }
 
 // reply decodes a reply.

@@ -27,6 +27,7 @@ func (r *Router) joinEdge() {
 	case config.EdgeMode:
 		r.uplinks = uplink.NewShared(r.shared.Identity, r.shared.Table)
 		r.agent = edge.NewAgent(r.uplinks, log)
+		r.agent.Ending = func() bool { return !r.Ready() }
 		r.agent.Throttle = r.logs.Throttle(logging.RouterCore, "proxy refused")
 	case config.Interior:
 		r.services = edge.NewServices(r.shared.Identity, r.shared.Table, r.serveService, log)

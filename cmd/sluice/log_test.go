@@ -216,6 +216,13 @@ func TestLinesOfConnectors(t *testing.T) {
 	if log := b.end(); strings.Contains(log, "connection failed") || strings.Contains(log, "retry") || strings.Contains(log, "warning") {
 		t.Errorf("the end of the router is a failure of its connector:\n%s", log)
 	}
+	up := runRouter(t, "router {\nmode: interior\nid: U\n}\nlistener {\nhost: 127.0.0.1\nport: 0\nrole: edge\n}\n")
+	e := runRouter(t, fmt.Sprintf("router {\nmode: edge\nid: E\n}\nconnector {\nhost: 127.0.0.1\nport: %d\nrole: edge\n}\n", up.Addrs()[0].(*net.TCPAddr).Port))
+	e.await("edge: uplink activated")
+	if log := e.end(); strings.Contains(log, "warning") {
+		t.Errorf("the end of an edge router is the loss of its uplink:\n%s", log)
+	}
+	up.end()
 	c := runRouter(t, text)
 	c.await(`router "A" is a neighbour at cost 1`)
 	a.end()

@@ -22,6 +22,9 @@ type Agent struct {
 	log    zerolog.Logger
 	// Throttle bounds the lines about proxies that are refused; nil for no bound.
 	Throttle zerolog.Sampler
+	// Ending tells whether this router is shutting down, so that nobody misses its
+	// uplink; nil for never.
+	Ending func() bool
 
 	wake   chan struct{} // one slot
 	status atomic.Pointer[Status]
@@ -255,7 +258,9 @@ func (a *Agent) actHere(o Action) {
 			a.beyond.SetFar(a.shared.Hop, 1, nil, nil)
 		}
 	case Shut:
-		a.log.Warn().Msg("edge: there is no uplink; messages reach receivers of this router only")
+		if a.Ending == nil || !a.Ending() {
+			a.log.Warn().Msg("edge: there is no uplink; messages reach receivers of this router only")
+		}
 		if a.beyond != nil {
 			a.beyond.DropFar(a.shared.Hop)
 			a.beyond = nil

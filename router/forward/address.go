@@ -603,6 +603,9 @@ func (a *Address) settle(by *transport.Conn) {
 		}
 	}
 	lost := a.stranded()
+	if len(lost) > 0 {
+		a.watermark(by) // the others have room
+	}
 	a.unlock(by)
 	for _, d := range lost {
 		a.lose(d, by)

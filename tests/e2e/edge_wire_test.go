@@ -16,6 +16,7 @@ import (
 	"sluice/amqp/encoding"
 	"sluice/amqp/frames"
 	"sluice/amqp/messaging"
+	"sluice/router/forward"
 	"sluice/router/uplink"
 	"sluice/tests/harness/bubble"
 )
@@ -553,5 +554,30 @@ func TestEdges_Annotations(t *testing.T) {
 		in.Until("a trace that is not believed does not stop it", "transfer")
 		in.Write(Accept(0))
 		p.Until("", "disposition first=0 settled state=accepted")
+	})
+}
+
+// When what waits from an edge router can go nowhere any more, it comes back, and
+// those who were kept from sending while it waited may send.
+func TestEdges_StrandedMessagesHoldNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := bubble.New(t, bubble.Options{Treatment: func(_ string, t *forward.Treatment) { t.HighCount, t.LowCount = 4, 2 }})
+		in := r.Receiver("in", "q", 0)
+		p := r.DialEdge()
+		p.Handshake(Open("E"))
+		p.BeginSession(0, Begin())
+		p.Attach(Receiving("own", 0, "q"))
+		p.Write(Sending("up", 1, "q"))
+		p.Until("", "flow handle=1")
+		for id := range uint32(4) {
+			p.Write(With(Transfer(1, id), Text("m")))
+			synctest.Wait()
+		}
+		out := r.Connect("out")
+		out.Attach(Sending("out", 0, "q"))
+		out.WantIdle("the address is full")
+		in.Write(Detach(0, true))
+		p.Until("nobody is left but receivers of the edge router", "disposition role=receiver first=0 last=3 settled state=released")
+		out.Want("there is room", "flow handle=0 link-credit=1")
 	})
 }

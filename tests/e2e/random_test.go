@@ -29,10 +29,11 @@ type randomSender struct {
 	p      *Peer
 	link   int // index among the router's incoming links
 	next   uint32
-	owed   map[uint32]bool // unsettled: an outcome has to come, once
-	waived map[uint32]bool // aborted: an outcome may cross, while the abort waits in stage one
-	stream []byte          // the rest of a message that has begun
-	id     uint32          // its delivery-id
+	owed   map[uint32]bool                // unsettled: an outcome has to come, once
+	waived map[uint32]bool                // aborted: an outcome may cross, while the abort waits in stage one
+	told   map[uint32]messaging.StateKind // of those owed: outcomes that have come and are not settled
+	stream []byte                         // the rest of a message that has begun
+	id     uint32                         // its delivery-id
 }
 
 // randomReceiver takes what it gets.
@@ -88,10 +89,13 @@ func (w *world) fatal(p *Peer, format string, args ...any) {
 
 func (s *randomSender) connect() {
 	s.p = s.r.Connect(s.name)
-	s.p.Attach(Sending(s.name, 0, s.address))
+	a := Sending(s.name, 0, s.address)
+	a.ReceiverSettleMode = amqp.ReceiverSettleMode(s.rnd.Intn(2))
+	s.p.Attach(a)
 	s.link = s.r.Incomings() - 1
 	s.note("%s is incoming link %d", s.name, s.link)
 	s.next, s.owed, s.waived, s.stream = 0, make(map[uint32]bool), make(map[uint32]bool), nil
+	s.told = make(map[uint32]messaging.StateKind)
 }
 
 func (s *randomSender) read() {
@@ -109,8 +113,18 @@ func (s *randomSender) read() {
 				if !d.State.IsTerminal() {
 					s.fatal(s.p, "%s: no outcome: %s", s.name, f.Text)
 				}
-				delete(s.owed, id)
-				delete(s.waived, id)
+				switch before, told := s.told[id]; {
+				case told && before != d.State.Kind:
+					s.fatal(s.p, "%s: the outcome was %v: %s", s.name, before, f.Text)
+				case told && !d.Settled:
+					s.fatal(s.p, "%s: told twice: %s", s.name, f.Text)
+				case d.Settled:
+					delete(s.owed, id)
+					delete(s.waived, id)
+					delete(s.told, id)
+				case s.owed[id]:
+					s.told[id] = d.State.Kind
+				}
 				if id == uint32(d.Last) {
 					break
 				}
@@ -139,6 +153,18 @@ func (s *randomSender) step() {
 			delete(s.owed, id)
 			break
 		}
+	case k < 5 && len(s.told) > 0:
+		for id := range s.next {
+			if s.told[id] == 0 || id == s.id && s.stream != nil {
+				continue
+			}
+			s.note("%s settles %d, whose outcome it knows", s.name, id)
+			s.p.Write(Disposition(amqp.RoleSender, id, id, true, messaging.DeliveryState{}))
+			synctest.Wait() // or else the settlement may cross
+			delete(s.owed, id)
+			delete(s.told, id)
+			break
+		}
 	case s.stream != nil:
 		if s.rnd.Intn(6) == 0 {
 			s.note("%s aborts %d", s.name, s.id)
@@ -146,6 +172,7 @@ func (s *randomSender) step() {
 			s.stream = nil
 			s.waived[s.id] = s.owed[s.id]
 			delete(s.owed, s.id)
+			delete(s.told, s.id)
 			return
 		}
 		n := min(len(s.stream), 1+s.rnd.Intn(15_000))
@@ -195,6 +222,7 @@ func (r *randomReceiver) attach() {
 	if r.rnd.Intn(3) == 0 {
 		a.SenderSettleMode = amqp.SenderSettleSettled
 	}
+	a.ReceiverSettleMode = amqp.ReceiverSettleMode(r.rnd.Intn(2))
 	r.p.Write(a)
 	r.p.Until("", "attach")
 	r.count, r.limit, r.open, r.unsettled = 0, 0, false, nil
@@ -312,6 +340,14 @@ func (r *randomReceiver) step() {
 		r.note("%s settles %d %v", r.name, id, state.Kind)
 		r.p.Write(Settle(id, state))
 		r.forget(id)
+	case k > 20 && k < 25 && len(r.unsettled) > 0:
+		id := r.unsettled[r.rnd.Intn(len(r.unsettled))]
+		state := []messaging.DeliveryState{messaging.Accepted, messaging.Released, messaging.Modified(true, false, nil)}[r.rnd.Intn(3)]
+		r.note("%s says %v of %d", r.name, state.Kind, id)
+		r.p.Write(Disposition(amqp.RoleReceiver, id, id, false, state))
+	case k == 25 && r.open && !r.settled && !r.over:
+		r.note("%s says released of %d early", r.name, r.id)
+		r.p.Write(Disposition(amqp.RoleReceiver, r.id, r.id, false, messaging.Released))
 	case k == 20 && r.open && !r.settled && !r.over:
 		r.note("%s settles %d early", r.name, r.id)
 		r.over = true

@@ -260,26 +260,45 @@ func (m *manager) DeleteSSLProfile(name string) error {
 func (m *manager) changes() (list []string) {
 	r := m.r
 	r.mu.Lock()
-	of := *r.reloaded
+	of := r.reloaded
 	r.mu.Unlock()
-	now := config.Config{Router: of.Router, SSLProfiles: m.SSLProfiles(), Logs: of.Logs}
+	list = differ(list, "sslProfile", of.SSLProfiles, m.SSLProfiles(), func(p *config.SSLProfile) string { return p.Name })
+	var listeners []config.Listener
 	for _, l := range m.Listeners() {
-		now.Listeners = append(now.Listeners, l.Listener)
+		listeners = append(listeners, l.Listener)
 	}
+	list = differ(list, "listener", of.Listeners, listeners, (*config.Listener).Key)
+	var connectors []config.Connector
 	for _, c := range m.Connectors() {
-		now.Connectors = append(now.Connectors, c.Connector)
+		connectors = append(connectors, c.Connector)
 	}
+	list = differ(list, "connector", of.Connectors, connectors, (*config.Connector).Key)
+	var addresses []config.Address
 	for _, id := range m.ConfigAddresses() {
 		if a, ok := m.ConfigAddress(id); ok {
-			now.Addresses = append(now.Addresses, a)
+			addresses = append(addresses, a)
 		}
 	}
-	for _, c := range config.Changes(&of, &now) {
-		switch {
-		case c.Added:
-			list = append(list, "+ "+c.Section+" "+c.Name)
-		case c.Attributes == nil:
-			list = append(list, "- "+c.Section+" "+c.Name)
+	return differ(list, "address", of.Addresses, addresses, func(a *config.Address) string { return a.Match.String() })
+}
+
+// differ adds to a list what there is not any more, and what there is besides.
+func differ[T any](list []string, section string, old, now []T, key func(*T) string) []string {
+	count := make(map[string]int, len(now))
+	for i := range now {
+		count[key(&now[i])]++
+	}
+	for i := range old {
+		name := key(&old[i])
+		if count[name]--; count[name] < 0 {
+			list = append(list, "- "+section+" "+name)
+			count[name] = 0
+		}
+	}
+	for i := range now {
+		if name := key(&now[i]); count[name] > 0 {
+			count[name]--
+			list = append(list, "+ "+section+" "+name)
 		}
 	}
 	return list

@@ -68,21 +68,25 @@ func nameOr(name, otherwise string) string {
 // compare compares entities of the same name; of several with the same name, such
 // as listeners on any free port, the first with the first, and so on.
 func compare[T any](changes []Change, section string, old, now []T, name func(*T) string) []Change {
-	nth := func(list []T, wanted string, n int) int {
+	index := func(list []T) map[string][]int { // there may be thousands of addresses
+		at := make(map[string][]int, len(list))
 		for i := range list {
-			if name(&list[i]) == wanted {
-				if n == 0 {
-					return i
-				}
-				n--
-			}
+			n := name(&list[i])
+			at[n] = append(at[n], i)
+		}
+		return at
+	}
+	nth := func(at map[string][]int, wanted string, n int) int {
+		if list := at[wanted]; n < len(list) {
+			return list[n]
 		}
 		return -1
 	}
+	inOld, inNow := index(old), index(now)
 	seen := map[string]int{}
 	for i := range old {
 		c := Change{Section: section, Name: name(&old[i])}
-		j := nth(now, c.Name, seen[c.Name])
+		j := nth(inNow, c.Name, seen[c.Name])
 		seen[c.Name]++
 		if j >= 0 {
 			c.Attributes = differences(section, reflect.ValueOf(old[i]), reflect.ValueOf(now[j]))
@@ -95,7 +99,7 @@ func compare[T any](changes []Change, section string, old, now []T, name func(*T
 	clear(seen)
 	for i := range now {
 		c := Change{Section: section, Name: name(&now[i]), Added: true}
-		if nth(old, c.Name, seen[c.Name]) < 0 {
+		if nth(inOld, c.Name, seen[c.Name]) < 0 {
 			changes = append(changes, c)
 		}
 		seen[c.Name]++

@@ -3,6 +3,7 @@ package router
 import (
 	"crypto/tls"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice/amqp/encoding"
@@ -96,11 +97,22 @@ func (m *manager) Pools() []management.Pool {
 	return list
 }
 
-// Addresses are the keys of those that a link uses.
+// Addresses are the keys of those that a link uses. Those of replies are the last:
+// they come and go all the time, and who asks for page after page would miss as
+// many others as have gone before them.
 func (m *manager) Addresses() []string {
 	var list []string
 	m.r.shared.Table.All(func(a *forward.Address) { list = append(list, a.Key) })
-	slices.Sort(list)
+	local := func(key string) bool { return strings.HasPrefix(key, "L") }
+	slices.SortFunc(list, func(a, b string) int {
+		switch {
+		case local(a) == local(b):
+			return strings.Compare(a, b)
+		case local(a):
+			return 1
+		}
+		return -1
+	})
 	return list
 }
 

@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -211,4 +212,28 @@ func TestRouteContainerCounts(t *testing.T) {
 	must(t, container.Close())
 	wait(t, "it has gone", func() bool { return len(a.find("connection", "role", "route-container")) == 0 })
 	check(3, 7)
+}
+
+// Addresses of replies come and go, and stand behind all others, so that none of
+// these is missed between two pages.
+func TestAddressesInPages(t *testing.T) {
+	b := harness.Start(t, harness.Loopback)
+	a := dial(t, b.URL(), "$management")
+	s, err := a.conn.NewSession(t.Context(), nil)
+	must(t, err)
+	for i := range 20 {
+		_, err := s.NewReceiver(t.Context(), fmt.Sprint("q", i), nil)
+		must(t, err)
+	}
+	replies := false
+	for _, row := range a.query("router.address", "key") {
+		reply := strings.HasPrefix(row["key"].(string), "L")
+		if replies && !reply {
+			t.Errorf("%s stands behind the address of a reply", row["key"])
+		}
+		replies = replies || reply
+	}
+	if !replies {
+		t.Error("there is no address of a reply")
+	}
 }

@@ -181,7 +181,7 @@ func (m *manager) Overview() management.Overview {
 	o := management.Overview{
 		Version: r.version, Started: r.started,
 		Addresses: s.Addresses, Connections: s.Connections, ConnectionsTotal: s.ConnectionsTotal,
-		Accepted: s.Accepted, Rejected: s.Rejected, Released: s.Released, Modified: s.Modified, Presettled: s.Preset,
+		Accepted: s.Accepted, Rejected: s.Rejected, Released: s.Released, Modified: s.Modified, Presettled: s.Preset, DroppedPresettled: s.DroppedPreset,
 		IncomingBytes: s.SessionBytes, MessageBytes: s.ContentBytes, OutgoingBytes: s.OutgoingBytes, BufferBytes: s.ChunkBytes,
 		ContainerIn: s.ContainerIn, ContainerOut: s.ContainerOut, Delayed: s.Delayed, VeryDelayed: s.VeryDelayed, Ingress: s.Ingress, Egress: s.Egress, MemoryUsage: virtualMemory(),
 	}
@@ -215,9 +215,6 @@ func (m *manager) Overview() management.Overview {
 		}
 		if !k.noCredit.IsZero() && time.Since(k.noCredit) >= stuckAfter {
 			o.BlockedLinks++
-		}
-		if in, ok := k.link.(*links.Receiver); ok {
-			o.DroppedPresettled += in.Dropped()
 		}
 	}
 	return o

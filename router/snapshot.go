@@ -153,6 +153,7 @@ func (m *measuring) stats(st *forward.Stats) {
 	s.TimedOut += st.TimedOut.Load()
 	s.Delayed += st.Delayed.Load()
 	s.VeryDelayed += st.VeryDelayed.Load()
+	s.DroppedPreset += st.DroppedPresettled.Load()
 }
 
 func (m *measuring) address(a *forward.Address) {
@@ -257,6 +258,7 @@ func (m *measuring) link(l transport.Link, one *web.Peer, sum *carried) {
 		s.Preset += l.Counters.Presettled
 		s.Delayed += l.Counters.Delayed
 		s.VeryDelayed += l.Counters.VeryDelayed
+		s.DroppedPreset += l.Dropped()
 	case *links.Sender:
 		k := &m.classes[l.Info().Class]
 		k.LinksOut++

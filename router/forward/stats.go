@@ -17,6 +17,7 @@ type Stats struct {
 
 	// Of links that have left; those that are attached count themselves.
 	Accepted, Rejected, Released, Modified, Presettled, TimedOut, Delayed, VeryDelayed atomic.Uint64
+	DroppedPresettled                                                                  atomic.Uint64
 }
 
 // Add adds what an address has counted that is no more, so that totals never
@@ -28,7 +29,7 @@ func (s *Stats) Add(o *Stats) {
 		{&s.DroppedSlow, &o.DroppedSlow}, {&s.DroppedAstray, &o.DroppedAstray}, {&s.Redelivered, &o.Redelivered}, {&s.GateClosed, &o.GateClosed},
 		{&s.Accepted, &o.Accepted}, {&s.Rejected, &o.Rejected}, {&s.Released, &o.Released},
 		{&s.Modified, &o.Modified}, {&s.Presettled, &o.Presettled}, {&s.TimedOut, &o.TimedOut},
-		{&s.Delayed, &o.Delayed}, {&s.VeryDelayed, &o.VeryDelayed},
+		{&s.Delayed, &o.Delayed}, {&s.VeryDelayed, &o.VeryDelayed}, {&s.DroppedPresettled, &o.DroppedPresettled},
 	} {
 		c.to.Add(c.from.Load())
 	}
@@ -45,4 +46,5 @@ func (s *Stats) left(r *links.Receiver) {
 	s.Presettled.Add(c.Presettled)
 	s.Delayed.Add(c.Delayed)
 	s.VeryDelayed.Add(c.VeryDelayed)
+	s.DroppedPresettled.Add(r.Dropped())
 }

@@ -237,3 +237,25 @@ func TestAddressesInPages(t *testing.T) {
 		t.Error("there is no address of a reply")
 	}
 }
+
+// Messages that were sent settled and that nobody took stay counted when their
+// sender has gone.
+func TestDroppedPresettledIsKept(t *testing.T) {
+	b := harness.Start(t, harness.Loopback)
+	a := dial(t, b.URL(), "$management")
+	c, err := raw.Dial(b.Addr(), raw.Options{})
+	must(t, err)
+	defer c.Abort()
+	out := c.MustSession().MustSender("", raw.SenderOptions{})
+	for i := range 5 {
+		must(t, out.Send(raw.Numbered(raw.To("nobody"), 100, uint64(i)), i > 0))
+	}
+	must(t, out.WaitSettled(1))
+	dropped := func() any { return a.query("router")[0]["droppedPresettledDeliveries"] }
+	wait(t, "all have been dropped", func() bool { return dropped() == uint64(4) })
+	must(t, c.Close())
+	wait(t, "the sender has gone", func() bool { return len(a.query("connection")) == 1 })
+	if n := dropped(); n != uint64(4) {
+		t.Errorf("%v are counted when the sender has gone", n)
+	}
+}

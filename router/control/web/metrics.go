@@ -33,6 +33,7 @@ type Snapshot struct {
 	DroppedAstray                                  uint64
 	Redelivered, TimedOut                          uint64
 	Accepted, Rejected, Released, Modified, Preset uint64
+	DroppedPreset                                  uint64 // sent settled, and nobody there to take it
 	ContainerIn, ContainerOut                      uint64 // messages on connections of role route-container
 	Delayed, VeryDelayed                           uint64 // settled a second, ten seconds after they had come
 

@@ -255,50 +255,38 @@ func (m *manager) DeleteSSLProfile(name string) error {
 	return nil
 }
 
-// changes are what management has made and removed of the configuration since files
-// were last read.
+// changes are what management has made, changed and removed of the configuration
+// since files were last read, such as "+ listener extra", "~ log SERVER: enable"
+// and "- address a/#".
 func (m *manager) changes() (list []string) {
 	r := m.r
 	r.mu.Lock()
 	of := r.reloaded
 	r.mu.Unlock()
-	list = differ(list, "sslProfile", of.SSLProfiles, m.SSLProfiles(), func(p *config.SSLProfile) string { return p.Name })
-	var listeners []config.Listener
+	now := config.Config{Router: of.Router, SSLProfiles: m.SSLProfiles()}
 	for _, l := range m.Listeners() {
-		listeners = append(listeners, l.Listener)
+		now.Listeners = append(now.Listeners, l.Listener)
 	}
-	list = differ(list, "listener", of.Listeners, listeners, (*config.Listener).Key)
-	var connectors []config.Connector
 	for _, c := range m.Connectors() {
-		connectors = append(connectors, c.Connector)
+		now.Connectors = append(now.Connectors, c.Connector)
 	}
-	list = differ(list, "connector", of.Connectors, connectors, (*config.Connector).Key)
-	var addresses []config.Address
 	for _, id := range m.ConfigAddresses() {
 		if a, ok := m.ConfigAddress(id); ok {
-			addresses = append(addresses, a)
+			now.Addresses = append(now.Addresses, a)
 		}
 	}
-	return differ(list, "address", of.Addresses, addresses, func(a *config.Address) string { return a.Match.String() })
-}
-
-// differ adds to a list what there is not any more, and what there is besides.
-func differ[T any](list []string, section string, old, now []T, key func(*T) string) []string {
-	count := make(map[string]int, len(now))
-	for i := range now {
-		count[key(&now[i])]++
+	for module := range logging.ModuleNames() {
+		now.Logs = append(now.Logs, config.Log{Setting: r.logs.Setting(logging.Module(module))})
 	}
-	for i := range old {
-		name := key(&old[i])
-		if count[name]--; count[name] < 0 {
-			list = append(list, "- "+section+" "+name)
-			count[name] = 0
-		}
-	}
-	for i := range now {
-		if name := key(&now[i]); count[name] > 0 {
-			count[name]--
-			list = append(list, "+ "+section+" "+name)
+	for _, c := range config.Changes(of, &now) {
+		what := c.Section + " " + c.Name
+		switch {
+		case c.Added:
+			list = append(list, "+ "+what)
+		case c.Attributes != nil:
+			list = append(list, "~ "+what+": "+strings.Join(c.Attributes, ", "))
+		default:
+			list = append(list, "- "+what)
 		}
 	}
 	return list

@@ -36,7 +36,7 @@ func checkDiff(c *cli.Context, cfg *config.Config) error {
 	if err != nil {
 		return notAnswered(c.Context, err)
 	}
-	running, problems := config.LoadText("running.json", text, config.Options{ID: cfg.Router.ID})
+	running, problems := config.LoadText("running.json", text, config.Options{ID: cfg.Router.ID, Elsewhere: true})
 	if running == nil {
 		return fmt.Errorf("the configuration of the running router is not understood: %v", problems)
 	}
@@ -102,8 +102,7 @@ func settings(e *schema.Entity, names []string, row []any) map[string]any {
 		text := fmt.Sprint(v)
 		generated := name == "name" && strings.HasPrefix(text, strings.TrimPrefix(e.FileName(), "router.config.")+"/")
 		empty := text == "" || !at.HasDefault && (text == "0" || text == "-1" || text == "false")
-		assumed := e.Name == "log" && (name == "includeTimestamp" && text == "true" || name == "outputFile" && text == "stderr")
-		if generated || empty || assumed || at.HasDefault && text == at.Default {
+		if generated || empty || at.HasDefault && text == at.Default {
 			continue
 		}
 		given[name] = v
@@ -133,13 +132,15 @@ func planned(running, cfg *config.Config, managed []string) (lines []planLine) {
 			add("=", what, "removed over management; a reload makes it only if the file says something else of it than when it was last read")
 		case change.Added:
 			add("+", what, "")
-		case change.Attributes == nil && change.Section == "log":
-			// What files do not speak of stays as it is.
 		case change.Attributes == nil && contains(managed, "+ "+what):
 			add("=", what, "made over management; a reload leaves it, and the end of the process removes it")
+		case change.Attributes == nil && change.Section == "address" && drift(managed, what) != nil:
+			add("=", what, "made over management instead of another; a reload leaves it, and the end of the process removes it")
 		case change.Attributes == nil:
 			add("-", what, "")
 		case len(change.Attributes) == 0:
+		case within(change.Attributes, drift(managed, what)):
+			add("=", what, strings.Join(change.Attributes, ", ")+": changed over management; a reload changes it back only if the file says something else of it than when it was last read")
 		case change.Section == "router":
 			live := slices.DeleteFunc(slices.Clone(change.Attributes), func(name string) bool { return slices.Contains(rest.Attributes, name) })
 			if len(live) > 0 {
@@ -155,6 +156,21 @@ func planned(running, cfg *config.Config, managed []string) (lines []planLine) {
 		}
 	}
 	return lines
+}
+
+// drift returns the attributes of an entity of files that management has changed.
+func drift(managed []string, what string) []string {
+	for _, line := range managed {
+		if attributes, is := strings.CutPrefix(line, "~ "+what+": "); is {
+			return strings.Split(attributes, ", ")
+		}
+	}
+	return nil
+}
+
+// within tells whether all of a list are in another.
+func within(list, of []string) bool {
+	return !slices.ContainsFunc(list, func(s string) bool { return !slices.Contains(of, s) })
 }
 
 // printPlan prints it.

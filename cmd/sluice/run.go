@@ -130,13 +130,11 @@ func reload(files []string, old *config.Config, overrides config.Overrides, rout
 		log.Error().Err(err).Msg("configuration not reloaded: the old one is in force again")
 		return old
 	}
-	if err := logs.Apply(cfg.LogSettings()); err != nil {
+	settings, said := logChanges(old, cfg)
+	if err := logs.Reload(settings); err != nil {
 		log.Error().Err(err).Msg("log settings not reloaded")
-	}
-	for _, c := range config.Changes(old, cfg) {
-		if c.Section == "log" {
-			applied = append(applied, c.String())
-		}
+	} else {
+		applied = append(applied, said...)
 	}
 	for _, unchanged := range restart {
 		log.Warn().Msg("needs a restart: " + unchanged)
@@ -150,6 +148,25 @@ func reload(files []string, old *config.Config, overrides config.Overrides, rout
 	}
 	logging.Notice(&log).Msg("configuration reloaded: " + strings.Join(applied, "; "))
 	return cfg
+}
+
+// logChanges are the settings that a configuration gives to modules of which another
+// has said something else, and what to say of that.
+func logChanges(old, now *config.Config) (settings []logging.Setting, said []string) {
+	for _, c := range config.Changes(old, now) {
+		if c.Section != "log" {
+			continue
+		}
+		s := logging.Setting{}
+		s.Module, _ = logging.ModuleNamed(c.Name)
+		for _, given := range now.LogSettings() {
+			if given.Module == s.Module {
+				s = given
+			}
+		}
+		settings, said = append(settings, s), append(said, c.String())
+	}
+	return settings, said
 }
 
 func warnAbout(log *zerolog.Logger, cfg *config.Config) {

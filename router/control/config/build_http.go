@@ -16,7 +16,7 @@ func words(text string) []string {
 
 // checkHTTP looks at what is of HTTP.
 func (b *builder) checkHTTP(e *entity, l *Listener) {
-	if l.HTTPRootDir != "" {
+	if l.HTTPRootDir != "" && !b.elsewhere {
 		if info, err := os.Stat(l.HTTPRootDir); err != nil {
 			b.warn(e.posOf("httpRootDir"), "httpRootDir: %s; there are no files to serve", fileReason(err))
 		} else if !info.IsDir() {

@@ -46,6 +46,9 @@ func (b *builder) addLog(e *entity) {
 		b.warn(e.posOf("outputFile"), "outputFile syslog is not supported yet: the log goes to stderr")
 		l.Output = "stderr"
 	default:
+		if b.elsewhere {
+			break
+		}
 		// Opening the file would create it, which checking must not do.
 		dir := filepath.Dir(l.Output)
 		if info, err := os.Stat(dir); err != nil {

@@ -54,7 +54,7 @@ func (b *builder) mechanisms(e *entity) []string {
 // password reads and resolves a password attribute.
 func (b *builder) password(e *entity, name string, forms auth.PasswordForms) auth.Secret {
 	g := e.get(name)
-	if g == nil || g.text == "" {
+	if g == nil || g.text == "" || b.elsewhere {
 		return ""
 	}
 	secret, plain, err := auth.ResolvePassword(g.text, forms)
@@ -96,6 +96,10 @@ func (b *builder) addSSLProfile(e *entity) {
 	}
 	if p.Name == "" && e.given["name"] == nil {
 		b.mistake(e.pos, "name: STRING", "", "sslProfile has no name: nothing can refer to it")
+	}
+	if b.elsewhere {
+		b.config.SSLProfiles = append(b.config.SSLProfiles, p)
+		return
 	}
 	passwordBad := false
 	for _, problem := range tlsprofile.Check(p.Spec) {
@@ -162,7 +166,7 @@ func (b *builder) checkProfiles() {
 
 func (b *builder) checkUsersFile(e *entity) {
 	g := e.get("saslUsersFile")
-	if g == nil || g.text == "" {
+	if g == nil || g.text == "" || b.elsewhere {
 		return
 	}
 	if _, err := auth.LoadUsers(g.text); err != nil {

@@ -17,6 +17,7 @@ type builder struct {
 	once   map[string]Position // singletons seen
 
 	defaultID string // see Options.ID
+	elsewhere bool   // see Options.Elsewhere
 
 	generated bool // the router's id was made up
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/router/control/logging"
 	"sluice/router/control/schema"
 )
 
@@ -47,7 +48,9 @@ func (l *Listener) Key() string { return nameOr(l.Name, l.Address()) }
 // Key identifies a connector in changes: its name, or else its address.
 func (c *Connector) Key() string { return nameOr(c.Name, c.Address()) }
 
-// Changes compares two configurations.
+// Changes compares two configurations. Of a log it says what attributes differ, also
+// if only one of them has it: one that is not there says the same as one that says
+// nothing.
 func Changes(old, now *Config) []Change {
 	var changes []Change
 	changes = compare(changes, "router", []Router{old.Router}, []Router{now.Router}, func(*Router) string { return "" })
@@ -55,7 +58,39 @@ func Changes(old, now *Config) []Change {
 	changes = compare(changes, "listener", old.Listeners, now.Listeners, (*Listener).Key)
 	changes = compare(changes, "connector", old.Connectors, now.Connectors, (*Connector).Key)
 	changes = compare(changes, "address", old.Addresses, now.Addresses, func(a *Address) string { return a.Match.String() })
-	return compare(changes, "log", old.Logs, now.Logs, func(l *Log) string { return l.Module.String() })
+	return compare(changes, "log", meant(old.Logs), meant(now.Logs), func(l *Log) string { return l.Module.String() })
+}
+
+// meant returns what logs say, with an entity for each module: without one nothing is
+// said of it, which for DEFAULT is info+ to stderr.
+func meant(logs []Log) []Log {
+	list := make([]Log, len(logging.ModuleNames()))
+	for m := range list {
+		list[m].Module = logging.Module(m)
+	}
+	info, every := logging.AtLeast(logging.Info), logging.AtLeast(logging.Trace)
+	is := func(p *bool, otherwise bool) bool { return p != nil && *p == otherwise }
+	for _, l := range logs {
+		if l.Enable != nil && l.Enable.Inherits() && *l.Enable&every == 0 {
+			l.Enable = nil
+		}
+		if l.Module == logging.Default {
+			if l.Enable != nil && *l.Enable == info {
+				l.Enable = nil
+			}
+			if is(l.Timestamp, true) {
+				l.Timestamp = nil
+			}
+			if is(l.Source, false) {
+				l.Source = nil
+			}
+			if l.Output == "stderr" {
+				l.Output = ""
+			}
+		}
+		list[l.Module] = l
+	}
+	return list
 }
 
 func nameOr(name, otherwise string) string {

@@ -18,6 +18,7 @@ type Options struct {
 	Hostname  string // makes the router id of the default configuration; empty: os.Hostname
 	ID        string // the router id where the files give none, rather than a generated one
 	Overrides Overrides
+	Elsewhere bool // what runs in another process: files that it names are not looked at, and passwords not resolved
 }
 
 // maxFileSize is the longest configuration file, in bytes. Real ones have a few
@@ -142,7 +143,7 @@ func parseText(file, text string, r *reporter) []section {
 
 // assemble checks the sections one by one and together.
 func assemble(sections []section, opts Options, r *reporter) (*Config, Problems) {
-	b := &builder{reporter: r, config: &Config{}, names: map[string]Position{}, defaultID: opts.ID}
+	b := &builder{reporter: r, config: &Config{}, names: map[string]Position{}, defaultID: opts.ID, elsewhere: opts.Elsewhere}
 	b.files = fileOrder(sections)
 	for _, s := range sections {
 		if e := checkSection(s, r); e != nil {

@@ -162,3 +162,30 @@ func (l *Logs) Set(s Setting) error {
 	}
 	return nil
 }
+
+// Reload puts settings into force that a configuration has changed, and leaves the
+// other modules as they are. Every file is opened again by its name, so that what has
+// been renamed is let go of. If a file cannot be opened, nothing changes.
+func (l *Logs) Reload(changed []Setting) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	settings := l.settings
+	for _, s := range changed {
+		settings[s.Module] = s
+	}
+	old := l.sinks
+	l.sinks = map[string]*sink{"stderr": old["stderr"]}
+	if out := old["stdout"]; out != nil {
+		l.sinks["stdout"] = out
+	}
+	if err := l.applyLocked(settings[:]); err != nil {
+		l.sinks = old
+		return err
+	}
+	for name, sk := range old {
+		if l.sinks[name] != sk {
+			sk.close()
+		}
+	}
+	return nil
+}

@@ -227,3 +227,39 @@ func BenchmarkManyWriters(b *testing.B) {
 		}
 	})
 }
+
+// A file that was renamed is let go of by a reload, which makes another of its name.
+// Modules of which the configuration says nothing new keep what they have.
+func TestReloadOpensFilesAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "router.log")
+	l := New(Options{Stderr: io.Discard})
+	if err := l.Apply([]Setting{{Module: Default, Output: path}}); err != nil {
+		t.Fatal(err)
+	}
+	debug, warn := AtLeast(Debug), AtLeast(Warning)
+	if err := l.Set(Setting{Module: HTTP, Enable: &debug}); err != nil {
+		t.Fatal(err)
+	}
+	log := l.Logger(Server)
+	log.Info().Msg("before")
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Reload([]Setting{{Module: Agent, Output: filepath.Join(path, "no", "file")}}); err == nil {
+		t.Error("a file that cannot be opened was taken")
+	}
+	if err := l.Reload([]Setting{{Module: Agent, Enable: &warn}}); err != nil {
+		t.Fatal(err)
+	}
+	log.Info().Msg("after")
+	if !l.Enabled(HTTP, Debug) || l.Enabled(Agent, Info) {
+		t.Error("HTTP should have debug+ still, and AGENT warning+")
+	}
+	l.Close()
+	for name, want := range map[string]string{path + ".1": "before", path: "after"} {
+		text, err := os.ReadFile(name)
+		if err != nil || strings.Count(string(text), "\n") != 1 || !strings.Contains(string(text), want) {
+			t.Errorf("%s has %q, %v; want %s", name, text, err, want)
+		}
+	}
+}

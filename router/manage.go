@@ -210,9 +210,9 @@ func (m *manager) Overview() management.Overview {
 	m.lookLocked(time.Now())
 	o.Links = len(m.known)
 	for _, k := range m.known {
-		if _, out := k.link.(*links.Sender); out { // a message is stuck at who does not settle it
-			o.Stuck += k.tally.Old
-		}
+		// On the link on which it came and on that on which it went, as routers of
+		// the existing family count, and thresholds of those who watch them do.
+		o.Stuck += k.tally.Old
 		if !k.noCredit.IsZero() && time.Since(k.noCredit) >= stuckAfter {
 			o.BlockedLinks++
 		}

@@ -149,7 +149,8 @@ func TestStuck(t *testing.T) {
 		time.Sleep(time.Second)
 		return false
 	})
-	if r := a.query("router")[0]; r["deliveriesStuck"] != uint64(10) || r["linksBlocked"].(uint32) == 0 {
+	// Ten that are not settled, on both links, and five that wait for credit.
+	if r := a.query("router")[0]; r["deliveriesStuck"] != uint64(25) || r["linksBlocked"].(uint32) == 0 {
 		t.Errorf("got %v", r)
 	}
 }

@@ -48,7 +48,13 @@ func (r *Router) listenHTTP(cfg config.Listener) (*httpListener, error) {
 	if p != nil {
 		h.TLS = func() *tls.Config { return p.Server(cfg.ClientAuth()) }
 	}
-	h.Serve = func(_ context.Context, peer listen.Peer) { h.queue.Put(peer.Socket()) }
+	h.Serve = func(_ context.Context, peer listen.Peer) {
+		if peer.TLS != nil {
+			h.queue.Put(peer.Socket())
+		} else {
+			h.queue.Put(web.NoAMQP(peer.Socket()))
+		}
+	}
 	if err := h.Listen(cfg.Network(), cfg.Address()); err != nil {
 		return nil, listenError(cfg, err)
 	}

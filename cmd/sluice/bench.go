@@ -32,6 +32,7 @@ func benchCommand() *cli.Command {
 			"Examples:\n" +
 			"   sluice bench\n" +
 			"   sluice bench --pairs 10 --size 1Ki --count 100000 --presettled\n" +
+			"   sluice bench --url amqp://a --receive-url amqp://b     # across two routers\n" +
 			"   sluice bench --rate 1000 --duration 30s        # latency at a low rate\n" +
 			"   sluice bench --json | jq .messages_per_second",
 		Flags: append(append([]cli.Flag{
@@ -44,6 +45,7 @@ func benchCommand() *cli.Command {
 			&cli.IntFlag{Name: "credit", Value: 1000, Usage: "credit of each receiver"},
 			&cli.IntFlag{Name: "window", Value: 1000, Usage: "outcomes that each sender leaves outstanding"},
 			&cli.StringFlag{Name: "address", Value: "bench", Usage: "pair N uses `ADDRESS`.N"},
+			&cli.StringFlag{Name: "receive-url", DefaultText: "that of --url", Usage: "receivers connect to `URL`"},
 			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Second, Usage: "what does not come within this is lost"},
 		}, reportFlags()...), connectFlags()...),
 		Action: bench,
@@ -62,8 +64,12 @@ func bench(c *cli.Context) error {
 	if err != nil || size < benchHeader || size > maxBody {
 		return usagef("--size %s: expected bytes from %d to %s", c.String("size"), benchHeader, schema.FormatBytes(maxBody))
 	}
+	receive := opts
+	if url := c.String("receive-url"); url != "" {
+		receive.URL = url
+	}
 	b := &benching{
-		opts: opts, size: int(size), pairs: c.Int("pairs"), count: c.Int("count"), duration: c.Duration("duration"),
+		opts: opts, receive: receive, size: int(size), pairs: c.Int("pairs"), count: c.Int("count"), duration: c.Duration("duration"),
 		presettled: c.Bool("presettled"), credit: c.Int("credit"), window: c.Int("window"), timeout: c.Duration("timeout"),
 		address: c.String("address"), rate: c.Float64("rate"), reporter: newReporter(c, "moved"), epoch: time.Now(),
 	}
@@ -82,7 +88,8 @@ func bench(c *cli.Context) error {
 
 // benching is one run of bench.
 type benching struct {
-	opts       client.Options
+	opts       client.Options // of senders
+	receive    client.Options // of receivers
 	size       int
 	pairs      int
 	count      int           // of each pair, unless duration is set
@@ -129,7 +136,7 @@ func (b *benching) run(ctx context.Context) error {
 	b.reporter.start = time.Now()
 	progress, stopProgress := context.WithCancel(ctx)
 	defer stopProgress()
-	go b.reporter.progress(progress, "nothing moves")
+	go b.reporter.progress(progress, func() string { return "nothing moves" })
 	var wg sync.WaitGroup
 	for _, p := range pairs {
 		wg.Go(func() {
@@ -181,8 +188,8 @@ func (b *benching) conclude(interrupted context.Context, cause error, pairs []*p
 
 func (p *pair) connect(ctx context.Context, address string) error {
 	p.address = address
-	for range 2 {
-		conn, err := client.Dial(ctx, p.opts)
+	for _, opts := range []client.Options{p.benching.receive, p.opts} {
+		conn, err := client.Dial(ctx, opts)
 		if err != nil {
 			return err
 		}
@@ -351,7 +358,7 @@ func (p *pair) phases(ctx context.Context) (sending, expired context.Context) {
 			return
 		}
 		sent()
-		watch(ctx, p.timeout, &p.reporter.messages, expire)
+		watch(ctx, p.timeout, p.reporter.messages.Load, expire)
 	}()
 	return sending, expired
 }

@@ -40,6 +40,8 @@ func newTemplate(c *cli.Context, texts []string) (*template, error) {
 		}
 	}
 	switch {
+	case c.Bool("lines") && file == "":
+		return nil, usagef("--lines needs --file FILE, or --file - for standard input")
 	case given == 0:
 		return nil, usagef("nothing to send; give a TEXT, --file FILE or --size BYTES")
 	case given > 1:
@@ -50,6 +52,15 @@ func newTemplate(c *cli.Context, texts []string) (*template, error) {
 			return nil, err
 		}
 		t.bodies = []any{body}
+		if c.Bool("lines") {
+			t.bodies = nil
+			for line := range strings.Lines(string(body)) {
+				t.bodies = append(t.bodies, strings.TrimRight(line, "\r\n"))
+			}
+			if t.bodies == nil {
+				return nil, usagef("--file %s has no line to send", file)
+			}
+		}
 	case size != "":
 		n, err := schema.ParseBytes(size)
 		if err != nil || n < 0 || n > maxBody {

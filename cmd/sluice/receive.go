@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -75,6 +76,7 @@ func receive(c *cli.Context) error {
 	}
 	ctx, stop := signal.NotifyContext(c.Context, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	opts.Meter = &r.meter
 	conn, err := client.Dial(ctx, opts)
 	if err != nil {
 		return err
@@ -94,6 +96,9 @@ type receiving struct {
 	print    bool
 	reporter *reporter
 
+	meter  client.Meter
+	latest atomic.Uint64 // bytes read when the latest message was complete
+
 	latency histogram
 	issued  int // credit that no message has used
 	taken   int // messages
@@ -109,16 +114,17 @@ func (r *receiving) run(ctx context.Context, conn *goamqp.Conn, address string) 
 	if err != nil {
 		return notAttached(ctx, err, address)
 	}
+	r.latest.Store(r.meter.In.Load())
 	progress, stopProgress := context.WithCancel(ctx)
 	defer stopProgress()
 	r.reporter.start = time.Now()
 	if !r.print || r.reporter.json {
-		go r.reporter.progress(progress, "waiting for messages")
+		go r.reporter.progress(progress, r.waiting)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if r.timeout > 0 {
-		go watch(ctx, r.timeout, &r.reporter.messages, func() { cancel(errTimeout) })
+		go watch(ctx, r.timeout, r.moved, func() { cancel(errTimeout) })
 	}
 	if r.drain {
 		err = r.drainAll(ctx, conn, receiver)
@@ -149,6 +155,21 @@ func (r *receiving) run(ctx context.Context, conn *goamqp.Conn, address string) 
 	}
 	return nil
 }
+
+// frameBytes is what frames that carry no message amount to between two messages, at
+// most: what is more is of a message.
+const frameBytes = 4 << 10
+
+// waiting says what is waited for.
+func (r *receiving) waiting() string {
+	if n := r.meter.In.Load() - r.latest.Load(); n > frameBytes {
+		return fmt.Sprintf("a message is on its way: %s of it have come", humanBytes(float64(n)))
+	}
+	return "waiting for messages"
+}
+
+// moved grows with messages, and with large ones that are on their way.
+func (r *receiving) moved() uint64 { return r.reporter.messages.Load() + r.meter.In.Load()/frameBytes }
 
 // topUp issues credit when half of it is used, but never for more messages than
 // are wanted.
@@ -226,6 +247,7 @@ func roundTrip(ctx context.Context, conn *goamqp.Conn) error {
 func (r *receiving) take(ctx context.Context, receiver *goamqp.Receiver, m *goamqp.Message) error {
 	r.taken++
 	r.issued--
+	r.latest.Store(r.meter.In.Load())
 	r.reporter.count(1, bodySize(m))
 	if m.Properties != nil && m.Properties.CreationTime != nil {
 		r.latency.add(time.Since(*m.Properties.CreationTime))

@@ -50,7 +50,7 @@ func newReporter(c *cli.Context, verb string) *reporter {
 func reportFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "json", Usage: "print JSON, one object a line, on stdout"},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress, only the result"},
 	}
 }
 
@@ -75,9 +75,9 @@ const (
 	stallRepeat = 10 * time.Second
 )
 
-// progress reports once a second until ctx is done. stall is what may be the
-// matter when nothing moves. Where nobody looks, in a file, no line is repeated.
-func (r *reporter) progress(ctx context.Context, stall string) {
+// progress reports once a second until ctx is done. stall says what may be
+// the matter when nothing moves. Where nobody looks, in a file, no line is repeated.
+func (r *reporter) progress(ctx context.Context, stall func() string) {
 	if r.quiet {
 		return
 	}
@@ -109,7 +109,7 @@ func (r *reporter) progress(ctx context.Context, stall string) {
 			}
 			line := fmt.Sprintf("%s %s, %.0f/s\n", r.verb, plural(n, "message"), rate)
 			if waiting {
-				line = fmt.Sprintf("%s %s; %s\n", r.verb, plural(n, "message"), stall)
+				line = fmt.Sprintf("%s %s; %s\n", r.verb, plural(n, "message"), stall())
 			}
 			if r.person || line != lastLine {
 				fmt.Fprint(r.stderr, line)
@@ -166,9 +166,6 @@ func (r *reporter) summary(h *histogram) summary {
 func (r *reporter) finish(s summary) {
 	if r.json {
 		r.object(s)
-		return
-	}
-	if r.quiet {
 		return
 	}
 	fmt.Fprintf(r.stderr, "%s %s (%s) in %.3f s: %.0f/s, %s/s\n",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -28,9 +29,11 @@ func sendCommand() *cli.Command {
 			"   sluice send --to queue \"hello\"              # over an anonymous link\n" +
 			"   sluice send queue --size 1Ki --count 100000 --presettled\n" +
 			"   sluice send queue --file order.xml --property type=order --ttl 30s --durable\n" +
+			"   seq 1000 | sluice send queue --file - --lines      # a message for each line\n" +
 			"   sluice send amqps://broker.example.com/queue hi --user alice --password env:PW --cacert ca.pem",
 		Flags: append(append([]cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the content of `FILE`; - is standard input"},
+			&cli.BoolFlag{Name: "lines", Usage: "send each line of --file as a message of its own"},
 			&cli.StringFlag{Name: "size", Usage: "send bodies of `BYTES`"},
 			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Usage: "send `N` messages (default: one, or each TEXT once)"},
 			&cli.Float64Flag{Name: "rate", Usage: "send at most `N` messages a second"},
@@ -76,13 +79,14 @@ func send(c *cli.Context) error {
 	}
 	ctx, stop := signal.NotifyContext(c.Context, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	s := &sending{template: t, count: count, window: c.Int("window"), limit: newLimit(c.Float64("rate")),
+		presettled: c.Bool("presettled"), timeout: c.Duration("timeout"), reporter: newReporter(c, "sent"), outcomes: map[string]uint64{}}
+	opts.Meter = &s.meter
 	conn, err := client.Dial(ctx, opts)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	s := &sending{template: t, count: count, window: c.Int("window"), limit: newLimit(c.Float64("rate")),
-		presettled: c.Bool("presettled"), timeout: c.Duration("timeout"), reporter: newReporter(c, "sent"), outcomes: map[string]uint64{}}
 	return s.run(ctx, conn, address)
 }
 
@@ -96,6 +100,12 @@ type sending struct {
 	timeout    time.Duration // 0: none
 	reporter   *reporter
 	address    string
+
+	meter   client.Meter
+	sent    atomic.Uint64 // messages that have left
+	done    atomic.Uint64 // those of them that are settled
+	oldest  atomic.Int64  // when the oldest of the others left, in nanoseconds since 1970
+	writing atomic.Uint64 // bytes that had left when the message began that is sent now
 
 	noCredit bool // sending ended while it waited for credit
 	latency  histogram
@@ -127,7 +137,7 @@ func (s *sending) run(ctx context.Context, conn *goamqp.Conn, address string) er
 	defer stopProgress()
 	s.reporter.start = time.Now()
 	s.address = orTo(address, s.template.to)
-	go s.reporter.progress(progress, fmt.Sprintf("waiting: nobody takes them; is there a receiver for %q?", s.address))
+	go s.reporter.progress(progress, s.waiting)
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -166,7 +176,7 @@ var errTimeout = errors.New("timeout")
 
 // watchdog cancels when nothing was sent or settled for the timeout.
 func (s *sending) watchdog(ctx context.Context, cancel context.CancelCauseFunc) {
-	watch(ctx, s.timeout, &s.reporter.messages, func() { cancel(errTimeout) })
+	watch(ctx, s.timeout, s.moved, func() { cancel(errTimeout) })
 }
 
 func (s *sending) send(ctx context.Context, sender *goamqp.Sender, outstanding chan<- receipt) error {
@@ -180,6 +190,7 @@ func (s *sending) send(ctx context.Context, sender *goamqp.Sender, outstanding c
 		}
 		now := time.Now()
 		m, size := s.template.message(n, now)
+		s.writing.Store(s.meter.Out.Load())
 		if s.presettled {
 			if err := sender.Send(ctx, m, nil); err != nil {
 				s.noCredit = true
@@ -194,6 +205,10 @@ func (s *sending) send(ctx context.Context, sender *goamqp.Sender, outstanding c
 			s.noCredit = true
 			return err
 		}
+		if s.sent.Add(1)-s.done.Load() == 1 {
+			s.oldest.Store(time.Now().UnixNano())
+		}
+		s.writing.Store(s.meter.Out.Load())
 		select {
 		case outstanding <- receipt{r, now, size}:
 		case <-ctx.Done():
@@ -211,12 +226,14 @@ func (s *sending) settle(ctx context.Context, outstanding <-chan receipt) error 
 			s.outcomes[outcomeUnknown]++
 			continue
 		}
+		s.oldest.Store(r.at.UnixNano())
 		state, err := r.receipt.Wait(ctx)
 		if err != nil {
 			failure = err
 			s.outcomes[outcomeUnknown]++
 			continue
 		}
+		s.done.Add(1)
 		s.latency.add(time.Since(r.at))
 		s.reporter.count(1, r.size)
 		name, why := outcomeOf(state)
@@ -243,6 +260,33 @@ func outcomeOf(state goamqp.DeliveryState) (name, why string) {
 	return outcomeUnknown, "no outcome that is known"
 }
 
+// under returns how many bytes of the message that is being sent have left; 0 if
+// none is, or waits for credit.
+func (s *sending) under() uint64 {
+	if n := s.meter.Out.Load() - s.writing.Load(); n > frameBytes {
+		return n
+	}
+	return 0
+}
+
+// moved grows with messages, and with large ones that are being sent.
+func (s *sending) moved() uint64 {
+	return s.reporter.messages.Load() + s.meter.Out.Load()/frameBytes
+}
+
+// waiting says what is waited for.
+func (s *sending) waiting() string {
+	open := s.sent.Load() - s.done.Load()
+	switch n := s.under(); {
+	case n > 0:
+		return fmt.Sprintf("a message is on its way: %s of it have left", humanBytes(float64(n)))
+	case open > 0:
+		since := time.Since(time.Unix(0, s.oldest.Load())).Round(time.Second)
+		return fmt.Sprintf("waiting: %s sent and not settled, for %v: a receiver for %q has not settled, or gives no credit", plural(open, "message"), since, s.address)
+	}
+	return fmt.Sprintf("waiting: nobody takes them; is there a receiver for %q?", s.address)
+}
+
 // progress says how far a run came that did not come to its end.
 func (s *sending) progress() string {
 	n := s.reporter.messages.Load()
@@ -250,7 +294,9 @@ func (s *sending) progress() string {
 	if !s.presettled {
 		text += " and settled"
 	}
-	switch {
+	switch under := s.under(); {
+	case under > 0:
+		text += fmt.Sprintf("; %s of the next have left", humanBytes(float64(under)))
 	case s.outcomes[outcomeUnknown] > 0:
 		text += fmt.Sprintf("; no outcome of %d", s.outcomes[outcomeUnknown])
 	case s.noCredit && n == 0:

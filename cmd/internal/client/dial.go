@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"net"
 
 	goamqp "github.com/Azure/go-amqp"
 )
@@ -13,7 +15,7 @@ func Dial(ctx context.Context, o Options) (*goamqp.Conn, error) {
 	if err != nil {
 		return nil, &Error{Err: err, Usage: true}
 	}
-	opts := &goamqp.ConnOptions{ContainerID: o.ContainerID, MaxFrameSize: o.FrameSize, TLSConfig: t.tls}
+	opts := &goamqp.ConnOptions{ContainerID: o.ContainerID, MaxFrameSize: o.FrameSize, HostName: t.url.Hostname()}
 	switch t.sasl {
 	case "anonymous":
 		opts.SASLType = goamqp.SASLTypeAnonymous()
@@ -35,7 +37,7 @@ func Dial(ctx context.Context, o Options) (*goamqp.Conn, error) {
 	// go-amqp heeds deadlines at once, but not each cancellation.
 	dialled := make(chan result, 1)
 	go func() {
-		conn, err := goamqp.Dial(dialCtx, t.url.String(), opts)
+		conn, err := t.open(dialCtx, o.Meter, opts)
 		if ctx.Err() != nil && err == nil {
 			conn.Close()
 		}
@@ -53,4 +55,31 @@ func Dial(ctx context.Context, o Options) (*goamqp.Conn, error) {
 	case <-ctx.Done():
 	}
 	return nil, &Error{Err: fmt.Errorf("interrupted while connecting to %s", t.url)}
+}
+
+// open makes the connection and everything on it.
+func (t *target) open(ctx context.Context, meter *Meter, opts *goamqp.ConnOptions) (*goamqp.Conn, error) {
+	var socket net.Conn
+	var err error
+	if t.tls != nil {
+		socket, err = (&tls.Dialer{Config: t.tls}).DialContext(ctx, "tcp", t.url.Host)
+	} else {
+		socket, err = new(net.Dialer).DialContext(ctx, "tcp", t.url.Host)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if meter == nil {
+		meter = new(Meter)
+	}
+	m := &metered{Conn: socket, meter: meter}
+	conn, err := goamqp.NewConn(ctx, m, opts)
+	if err != nil {
+		socket.Close()
+		if m.http.Load() {
+			err = errHTTP
+		}
+		return nil, err
+	}
+	return conn, nil
 }

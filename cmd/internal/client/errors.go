@@ -36,6 +36,8 @@ func (t *target) explain(err error) error {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("%s: connection refused; nothing listens there (\"sluice run\" starts a router)", what)
+	case errors.Is(err, errHTTP):
+		return fmt.Errorf("%s: that is a port for HTTP, not for AMQP; use the port of a listener without http", what)
 	case errors.As(err, &dns):
 		return fmt.Errorf("%s: there is no host %s", what, dns.Name)
 	case errors.As(err, &authority):
@@ -57,7 +59,7 @@ func (t *target) explain(err error) error {
 	case strings.Contains(err.Error(), "SASL") && strings.Contains(err.Error(), "code"):
 		return fmt.Errorf("%s: authentication failed; check the user and password (%s)", what, t.sasl)
 	case strings.Contains(err.Error(), "no supported auth mechanism"):
-		return fmt.Errorf("%s: the peer does not offer SASL %s; --sasl chooses another", what, strings.ToUpper(t.sasl))
+		return fmt.Errorf("%s: the peer does not offer SASL %s; %s", what, strings.ToUpper(t.sasl), t.otherwise())
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		hint := "it may demand authentication (--user)"
 		switch {
@@ -69,6 +71,28 @@ func (t *target) explain(err error) error {
 		return fmt.Errorf("%s: the peer closed the connection at once; %s", what, hint)
 	}
 	return fmt.Errorf("%s: %w", what, err)
+}
+
+// errHTTP is an answer in HTTP.
+var errHTTP = errors.New("the answer is HTTP")
+
+// otherwise says how to log in if the peer does not offer the mechanism that was
+// tried.
+func (t *target) otherwise() string {
+	const user, certificate = "--user NAME --password env:VARIABLE logs in with a password", "--cert FILE --key FILE with a certificate"
+	switch {
+	case t.sasl == "plain" && t.certificate:
+		return "--sasl external logs in with the certificate"
+	case t.sasl == "plain" && t.tls == nil:
+		return "it may offer it over TLS only (amqps://), or want a certificate (--cert FILE --key FILE)"
+	case t.sasl == "plain":
+		return "--cert FILE --key FILE logs in with a certificate, and --sasl anonymous as nobody"
+	case t.sasl == "external":
+		return user
+	case t.tls == nil:
+		return user + "; it may want TLS (amqps://) and a certificate, too"
+	}
+	return user + ", " + certificate
 }
 
 // alertOf returns what the peer said in a TLS alert.

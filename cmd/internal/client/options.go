@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ type Options struct {
 	Timeout     time.Duration // for connecting; 0: DefaultTimeout
 	FrameSize   uint32        // max-frame-size; 0: go-amqp's 64 KiB
 	ContainerID string        // "": random
+	Meter       *Meter        // counts the bytes of connections; nil: none does
 }
 
 // DefaultTimeout is how long connecting may take.
@@ -162,6 +164,9 @@ func (o Options) tlsConfig(host string) (*tls.Config, error) {
 	profile, err := tlsprofile.New(tlsprofile.Spec{
 		Name: "command line", CACertFile: o.CACert, CertFile: o.Cert, PrivateKeyFile: o.Key, Password: o.KeyPassword,
 	}, zerolog.Nop())
+	if errors.Is(err, tlsprofile.ErrNoPassword) {
+		return nil, fmt.Errorf("the key of %s is encrypted; --key-password env:NAME, or file:PATH, decrypts it", cmp.Or(o.Key, o.Cert))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -19,8 +19,10 @@ import (
 	"strings"
 )
 
+// ErrNoPassword is a key that is encrypted, of a profile that has no password.
+var ErrNoPassword = errors.New("the key is encrypted, and the profile has no password")
+
 var (
-	errNoPassword    = errors.New("the key is encrypted, and the profile has no password")
 	errWrongPassword = errors.New("the password does not decrypt the key")
 	errNoKey         = errors.New("no private key in PEM form")
 )
@@ -41,7 +43,7 @@ func decryptKey(file []byte, password string) ([]byte, error) {
 			return pem.EncodeToMemory(block), nil
 		}
 		if password == "" {
-			return nil, errNoPassword
+			return nil, ErrNoPassword
 		}
 		if legacy {
 			//lint:ignore SA1019 See above.

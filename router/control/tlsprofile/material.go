@@ -132,7 +132,7 @@ func (l *loader) certificate(spec Spec) []tls.Certificate {
 	}
 	key, err := decryptKey(keyPEM, password.Reveal())
 	switch {
-	case errors.Is(err, errNoPassword):
+	case errors.Is(err, ErrNoPassword):
 		l.fail("privateKeyFile", fmt.Errorf("%s: %w", spec.PrivateKeyFile, err))
 		return nil
 	case errors.Is(err, errWrongPassword):

@@ -358,7 +358,7 @@ func TestEncryptedKeys(t *testing.T) {
 		if _, err := decryptKey(data, "wrong"); !errors.Is(err, errWrongPassword) {
 			t.Errorf("%s with a wrong password: %v", name, err)
 		}
-		if _, err := decryptKey(data, ""); !errors.Is(err, errNoPassword) {
+		if _, err := decryptKey(data, ""); !errors.Is(err, ErrNoPassword) {
 			t.Errorf("%s without password: %v", name, err)
 		}
 	}

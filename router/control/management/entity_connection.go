@@ -1,6 +1,7 @@
 package management
 
 import (
+	"net"
 	"strconv"
 
 	"sluice/amqp/encoding"
@@ -47,7 +48,7 @@ func (d *Desk) updateConnection(identity string, a attributes) error {
 func connectionValues(c *Connection) map[string]any {
 	v := map[string]any{
 		"name": "connection/" + c.Host, "identity": strconv.FormatUint(c.ID, 10), "type": schema.Prefix + "connection",
-		"host": c.Host, "role": string(c.Role), "protocol": "amqp", "dir": direction(c.In), "container": c.Container,
+		"host": unbracketed(c.Host), "role": string(c.Role), "protocol": "amqp", "dir": direction(c.In), "container": c.Container,
 		"sasl": orNil(c.SASL), "isAuthenticated": c.Authenticated, "user": c.User, "isEncrypted": c.TLS,
 		"sslProto": orNil(c.TLSProto), "sslCipher": orNil(c.TLSCipher), "sslSsf": int64(0), "ssl": c.TLS,
 		"opened": c.Opened, "active": c.Active, "adminStatus": "enabled", "operStatus": "up", "enableProtocolTrace": c.Traced,
@@ -94,4 +95,13 @@ func numbers(ids []uint64) []string {
 		list[i] = strconv.FormatUint(id, 10)
 	}
 	return list
+}
+
+// unbracketed writes an IPv6 address and its port as the existing family does:
+// "::1:5672".
+func unbracketed(host string) string {
+	if host, port, err := net.SplitHostPort(host); err == nil {
+		return host + ":" + port
+	}
+	return host
 }

@@ -17,6 +17,9 @@ type Tally struct {
 	Deliveries int
 	Old        int   // those that were sent, or have arrived, before the time in question
 	Oldest     int64 // when the first of all was sent or has arrived, in UnixNano
+	// Of is the address of that one, a Source or a Waiter; nil if it has none yet.
+	// A link between routers has no other.
+	Of any
 }
 
 // Tallies counts what is not settled on a session's links; old is what was sent,
@@ -24,7 +27,7 @@ type Tally struct {
 // is not in the map has nothing unsettled. One pass counts for all links.
 func Tallies(s *transport.Session, before int64) map[transport.Link]Tally {
 	var all map[transport.Link]Tally
-	add := func(l transport.Link, at int64) {
+	add := func(l transport.Link, at int64, of any) {
 		if all == nil {
 			all = make(map[transport.Link]Tally)
 		}
@@ -34,16 +37,16 @@ func Tallies(s *transport.Session, before int64) map[transport.Link]Tally {
 			t.Old++
 		}
 		if t.Oldest == 0 || at < t.Oldest {
-			t.Oldest = at
+			t.Oldest, t.Of = at, of
 		}
 		all[l] = t
 	}
 	s.Unsettled(func(u transport.Unsettled) {
 		switch u := u.(type) {
 		case *Copy:
-			add(u.to, u.sentAt)
+			add(u.to, u.sentAt, u.dest.source)
 		case *Delivery:
-			add(u.from, u.Arrived)
+			add(u.from, u.Arrived, u.Waiter)
 		}
 	})
 	return all

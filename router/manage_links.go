@@ -96,9 +96,9 @@ func (m *manager) look(k *knownLink, tallies map[transport.Link]links.Tally, now
 	}
 	if w := m.waitsFor(k); w != k.waits {
 		k.waits, k.since = w, now
-		if w == "outcome" && k.tally.Oldest != 0 {
-			k.since = time.Unix(0, k.tally.Oldest)
-		}
+	}
+	if k.waits == "outcome" && k.tally.Oldest != 0 {
+		k.since = time.Unix(0, k.tally.Oldest)
 	}
 	if d := now.Sub(k.rated); d >= watchInterval {
 		k.rate = uint32(float64(settled-k.settled)/d.Seconds() + 0.5)
@@ -119,6 +119,8 @@ func (m *manager) waitsFor(k *knownLink) string {
 		switch {
 		case l.Held():
 			return "receivers"
+		case l.Info().Class == links.Endpoint && k.tally.Old > 0:
+			return "outcome" // links between routers wait for what the next one waits for
 		case l.Credit() > 0 || a == nil:
 			return ""
 		case a.Gate() == links.GateClosed:
@@ -136,7 +138,7 @@ func (m *manager) waitsFor(k *knownLink) string {
 		switch {
 		case l.Conn().Blocked.Load() && l.Outgoing() > 0:
 			return "socket"
-		case has && l.Credit() == 0:
+		case has && l.Credit() == 0 && k.tally.Old == 0:
 			return "credit"
 		case has && l.Session().RemoteWindow() == 0:
 			return "window"
@@ -153,6 +155,22 @@ func (m *manager) addressOf(key string) *forward.Address {
 		return nil
 	}
 	return m.r.shared.Table.Find(name)
+}
+
+// key returns the key of the address of a link, or of what it holds: a link between
+// routers has no address of its own.
+func (k *knownLink) key() string {
+	var info links.Info
+	switch l := k.link.(type) {
+	case *links.Receiver:
+		info = l.Info()
+	case *links.Sender:
+		info = l.Info()
+	}
+	if a, is := k.tally.Of.(*forward.Address); is && info.Key == "" {
+		return a.Key
+	}
+	return info.Key
 }
 
 // Links are the numbers of the links of connections with peers.
@@ -196,8 +214,9 @@ func (m *manager) Link(id uint64) (v management.Link, ok bool) {
 		v.Oldest = time.Unix(0, k.tally.Oldest)
 	}
 	k.conn.driver.Do(func(*transport.Conn) { ok = view(&v, &k) })
+	key := k.key()
 	if ok && k.waits != "" {
-		v.WaitsForPeer = m.peers(&k, v.Key)
+		v.WaitsForAddress, v.WaitsForPeer = key, m.peers(&k, key)
 	}
 	return v, ok
 }
@@ -259,6 +278,7 @@ func (m *manager) peers(k *knownLink, key string) []string {
 		if _, out := k.link.(*links.Sender); out {
 			return []string{k.conn.container()}
 		}
+		return m.unsettled(key)
 	case "receivers", "address":
 	default:
 		return nil
@@ -278,6 +298,32 @@ func (m *manager) peers(k *knownLink, key string) []string {
 		if slices.Contains(slow, c.driver.Conn()) {
 			names = append(names, c.container())
 		}
+	}
+	for _, f := range a.Far() {
+		if len(names) < maxPeers && f.Pending > 0 {
+			names = append(names, f.Hop)
+		}
+	}
+	return names
+}
+
+// unsettled names those who have left deliveries of an address unsettled for long,
+// and the routers to which such are on their way.
+func (m *manager) unsettled(key string) (names []string) {
+	a := m.addressOf(key)
+	if a == nil {
+		return nil
+	}
+	var late []*connection
+	m.mu.Lock()
+	a.Destinations(func(s *links.Sender) {
+		if k := m.known[s]; k != nil && k.tally.Old > 0 && len(late) < maxPeers && !slices.Contains(late, k.conn) {
+			late = append(late, k.conn)
+		}
+	})
+	m.mu.Unlock()
+	for _, c := range late {
+		names = append(names, c.container())
 	}
 	for _, f := range a.Far() {
 		if len(names) < maxPeers && f.Pending > 0 {

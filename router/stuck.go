@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/links"
+	"sluice/router/address"
 	"sluice/router/control/logging"
 )
 
@@ -74,7 +75,15 @@ func (r *Router) lookForStuck(now time.Time) {
 func (r *Router) warnOfStuck(k *knownLink, l *links.Sender, waits string, age time.Duration) {
 	log := k.conn.log.Sample(r.logs.Throttle(logging.Server, "deliveries stuck"))
 	log.Warn().Str("container", k.conn.handler.Container).Str("user", k.conn.handler.User).
-		Str("link", l.Endpoint().Name()).Str("address", l.Info().Address).
+		Str("link", l.Endpoint().Name()).Str("address", addressText(k.key())).
 		Str("age", age.Round(time.Second).String()).Int("unsettled", k.tally.Deliveries).Int32("unsent", l.Pending()).
 		Msg("a delivery is stuck: it waits for " + reasons[waits])
+}
+
+// addressText is the address of which there is a key.
+func addressText(key string) string {
+	if name, ok := address.ParseKey(key); ok {
+		return name.Text
+	}
+	return key
 }

@@ -140,8 +140,14 @@ func TestStuck(t *testing.T) {
 	wait(t, "deliveries are stuck", func() bool {
 		for _, l := range a.find("router.link", "owningAddr", "M0stuck") {
 			if l["linkDir"] == "out" && l["deliveriesStuck"] == uint64(10) {
-				if l["oldestUnsettledSeconds"].(uint32) < 10 || l["zeroCreditSeconds"].(uint32) < 5 || l["waitsSeconds"].(uint32) < 5 {
-					t.Errorf("got %v", l)
+				if l["oldestUnsettledSeconds"].(uint32) < 10 || l["zeroCreditSeconds"].(uint32) < 5 || l["waitsFor"] != "outcome" || l["waitsSeconds"].(uint32) < 10 {
+					t.Errorf("a receiver that holds all of its credit: got %v", l)
+				}
+				in := a.find("router.link", "owningAddr", "M0stuck")
+				for _, l := range in {
+					if l["linkDir"] == "in" && (l["waitsFor"] != "outcome" || l["waitsForPeer"] != "sleepy" || l["waitsForAddress"] != "M0stuck") {
+						t.Errorf("its sender: got %v", l)
+					}
 				}
 				return true
 			}

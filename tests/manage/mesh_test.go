@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"sluice/tests/harness"
+	"sluice/tests/raw"
 )
 
 // Each router of a network is managed from any other, and knows all of them.
@@ -143,5 +144,52 @@ func TestMesh_Edge(t *testing.T) {
 		if r := up.query("router", "id"); r[0]["id"] != id {
 			t.Errorf("got %v", r)
 		}
+	}
+}
+
+// What waits because of somebody behind another router is a row with its address
+// and with whom it waits for, at each router, and in the log.
+func TestMesh_Stuck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a delivery is stuck after ten seconds")
+	}
+	m := harness.Prepare(t, harness.Pair())
+	for _, name := range m.Names() {
+		m.Start(name)
+	}
+	if missing := m.WaitTrunks(); missing != "" {
+		t.Fatal(missing)
+	}
+	sleepy, err := raw.Dial(m.Addr("B"), raw.Options{Container: "sleepy"})
+	must(t, err)
+	defer sleepy.Abort()
+	rs := sleepy.MustSession()
+	for address, credit := range map[string]uint32{"held": 10, "dry": 0} {
+		_, err := rs.Receiver(address, raw.ReceiverOptions{Credit: credit, Manual: true})
+		must(t, err)
+	}
+	sender, err := raw.Dial(m.Addr("A"), raw.Options{Container: "sender"})
+	must(t, err)
+	defer sender.Abort()
+	ss := sender.MustSession()
+	for _, address := range []string{"held", "dry"} {
+		out, err := ss.Sender(address, raw.SenderOptions{})
+		must(t, err)
+		for i := range 3 {
+			must(t, out.Send(raw.Numbered(nil, 100, uint64(i)), false))
+		}
+	}
+	for name, want := range map[string][]string{
+		"A": {"in M0held outcome B", "in M0dry outcome B", "out M0held outcome B"},
+		"B": {"out M0held outcome sleepy", "out M0dry credit sleepy"},
+	} {
+		a := dial(t, "amqp://"+m.Addr(name), "$management")
+		wait(t, name+" says what waits", func() bool {
+			got := map[string]bool{}
+			for _, l := range a.query("router.link") {
+				got[fmt.Sprint(l["linkDir"], " ", l["waitsForAddress"], " ", l["waitsFor"], " ", l["waitsForPeer"])] = true
+			}
+			return !slices.ContainsFunc(want, func(row string) bool { return !got[row] })
+		})
 	}
 }

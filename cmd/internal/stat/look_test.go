@@ -60,6 +60,41 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
+// What says most of several routers is left where there is little room.
+func TestNarrow_SeveralRouters(t *testing.T) {
+	got := shownBy(t, Options{View: general, Width: 80, Named: true}, sluice(), dispatch())
+	head, _, _ := strings.Cut(got, "\n")
+	for _, want := range []string{"router", "mode", "version", "uptime", "stuck"} {
+		if !strings.Contains(head, want) {
+			t.Errorf("no %s in %q", want, head)
+		}
+	}
+}
+
+// Streams to another router that wait for the same with messages of one address are
+// one row, of that which has waited for longest.
+func TestStuck_StreamsTogether(t *testing.T) {
+	a := sluice()
+	stream := func(id, address string, waited int) map[string]any {
+		l := stages(link9, 2048, 0, 2<<20, 600<<10, "outcome", "B", uint32(waited))
+		return like(l, "identity", id, "linkType", "inter-router", "owningAddr", nil, waitsForAddress, address)
+	}
+	a.Tables["router.link"] = rows(stream("31", "M0big", 12), stream("32", "M0big", 40), stream("33", "M0big", 20), stream("34", "M0other", 11))
+	got := shownBy(t, Options{View: Stuck}, a)
+	if strings.Join(ids(got), " ") != "32 34" {
+		t.Errorf("rows of %q in\n%s", ids(got), got)
+	}
+	for _, want := range []string{"alike", "big", "other"} {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+	line := strings.Fields(strings.Split(got, "\n")[2])
+	if !slices.Contains(line, "2") {
+		t.Errorf("%q does not say that there are two more", line)
+	}
+}
+
 func TestJSON(t *testing.T) {
 	golden(t, "json", shownBy(t, Options{View: links, JSON: true, Named: true}, sluice(), dispatch()))
 	golden(t, "json-config", shownBy(t, Options{View: config, JSON: true}, sluice()))

@@ -48,7 +48,7 @@ func linkValues(l *Link) map[string]any {
 		"deliveriesStuck": uint64(l.Stuck), "deliveriesDelayed1Sec": l.Delayed, "deliveriesDelayed10Sec": l.VeryDelayed, "priority": linkPriority(l), "settleRate": l.Rate,
 		"creditAvailable": l.Credit, "zeroCreditSeconds": uint32(l.NoCredit / time.Second),
 		"sessionWindow": l.Window, "incomingBytes": l.IncomingBytes, "messageBytes": l.MessageBytes, "outgoingBytes": l.OutgoingBytes,
-		"transferredBytes": l.TransferredBytes, "waitsFor": orNil(l.WaitsFor), "waitsForPeer": orNil(strings.Join(l.WaitsForPeer, ", ")),
+		"transferredBytes": l.TransferredBytes, "waitsFor": orNil(l.WaitsFor), "waitsForAddress": orNil(l.WaitsForAddress), "waitsForPeer": orNil(strings.Join(l.WaitsForPeer, ", ")),
 	}
 	if !l.Counted {
 		for _, name := range counters {

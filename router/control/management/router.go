@@ -139,10 +139,13 @@ type Link struct {
 	// bound to the link and not written.
 	IncomingBytes, MessageBytes, OutgoingBytes int64
 
-	WaitsFor     string        // what the link waits for; empty if it does not
-	WaitsForPeer []string      // containers that it waits for
-	Waits        time.Duration // how long it does, as far as it has been seen
-	Oldest       time.Time     // when the oldest unsettled delivery was sent; zero if there is none
+	WaitsFor     string   // what the link waits for; empty if it does not
+	WaitsForPeer []string // containers that it waits for
+	// WaitsForAddress is the key of the address of what it waits with; empty if it
+	// does not wait, or there is none.
+	WaitsForAddress string
+	Waits           time.Duration // how long it does, as far as it has been seen
+	Oldest          time.Time     // when the oldest unsettled delivery was sent; zero if there is none
 }
 
 // An Address is one that a link uses.

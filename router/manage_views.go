@@ -139,10 +139,10 @@ func (m *manager) Address(key string) (v management.Address, ok bool) {
 			f.Routers = []string{f.Hop}
 		}
 		v.RemoteRouters = append(v.RemoteRouters, f.Routers...)
-		v.Transit += uint64(f.Given)
 	}
 	slices.Sort(v.RemoteRouters)
 	v.Remotes = len(v.RemoteRouters)
+	v.Transit = a.Stats.ToRouters.Load()
 	v.Egress -= min(v.Transit, v.Egress)
 	if v.InProcess > 0 && v.Subscribers == 0 { // all that left went to a service
 		v.Egress, v.ToContainer = 0, v.Egress

@@ -175,7 +175,7 @@ func (m *measuring) address(a *forward.Address) {
 	name, ok := address.ParseKey(a.Key)
 	s.ByAddress = append(s.ByAddress, web.Address{
 		Name: name.Text, Temporary: !ok || name.Class != address.Mobile,
-		In: a.Stats.Ingress.Load(), Out: a.Stats.Egress.Load(), Dropped: a.Stats.Dropped(),
+		In: a.Stats.Ingress.Load(), Out: a.Stats.Shown(), Dropped: a.Stats.Dropped(),
 		Waiting: v.Waiting, WaitingBytes: v.WaitingBytes, Gate: int(v.Gate),
 		Consumers: v.Consumers, Producers: v.Producers, NextHops: v.NextHops,
 		Credit: v.Credit, Outstanding: v.Outstanding,

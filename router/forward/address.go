@@ -331,12 +331,11 @@ func (a *Address) flush(by *transport.Conn) (all bool) {
 	for i := 0; i < len(a.touched); i++ { // more may come
 		s := a.touched[i]
 		a.touched[i] = nil
-		a.Stats.Egress.Add(uint64(len(s.Batch)))
+		a.Stats.bound(s, len(s.Batch))
 		lost := s.Enqueue(s.Batch, by)
 		clear(s.Batch)
 		s.Batch = s.Batch[:0]
 		if len(lost) > 0 {
-			a.Stats.Egress.Add(-uint64(len(lost)))
 			a.takeBack(s, lost, by)
 			all = all && a.Distribution == Multicast
 		}
@@ -349,6 +348,7 @@ func (a *Address) flush(by *transport.Conn) (all bool) {
 func (a *Address) unbound(s *links.Dest, unsent []links.Item) {
 	s.Bound -= amqp.SequenceNo(charged(unsent))
 	s.Given -= uint32(len(unsent))
+	a.Stats.bound(s, -len(unsent))
 }
 
 // charged is how many of the items have taken credit.
@@ -637,6 +637,7 @@ func (a *Address) Unbound(s *links.Dest, by *transport.Conn, credit bool) {
 		s.Bound--
 	}
 	s.Given--
+	a.Stats.bound(s, -1)
 	a.fill(s, by)
 	a.unlock(by)
 }

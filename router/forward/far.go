@@ -54,7 +54,6 @@ type FarView struct {
 	Cost        uint32
 	Pending     int32 // messages without an outcome
 	Outstanding int64 // bytes of those
-	Given       uint32
 }
 
 // Far returns the destinations behind other routers.
@@ -63,7 +62,7 @@ func (a *Address) Far() (views []FarView) {
 	defer a.mu.Unlock()
 	for _, s := range a.dests {
 		if s.Far() {
-			views = append(views, FarView{s.Hop().ID, s.Routers, s.Cost, s.Pending(), s.Outgoing(), s.Given})
+			views = append(views, FarView{s.Hop().ID, s.Routers, s.Cost, s.Pending(), s.Outgoing()})
 		}
 	}
 	return views

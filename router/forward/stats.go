@@ -8,8 +8,14 @@ import (
 
 // Stats count deliveries since the address came into being.
 type Stats struct {
-	Ingress, Egress                                   atomic.Uint64
-	FromRouters                                       atomic.Uint64 // of Ingress: from other interior routers
+	Ingress     atomic.Uint64 // that have come in
+	FromRouters atomic.Uint64 // of those, from other interior routers
+	// Egress counts those that have left, or are bound to a destination. One that
+	// comes back unsent is not counted any more. ToRouters are those of them that
+	// go to other routers.
+	Egress, ToRouters atomic.Uint64
+	shown             atomic.Uint64
+
 	DroppedNoDestination, DroppedExpired, DroppedSlow atomic.Uint64
 	DroppedAstray                                     atomic.Uint64 // see Anonymous.Enter
 	Redelivered                                       atomic.Uint64
@@ -24,7 +30,7 @@ type Stats struct {
 // fall.
 func (s *Stats) Add(o *Stats) {
 	for _, c := range [...]struct{ to, from *atomic.Uint64 }{
-		{&s.Ingress, &o.Ingress}, {&s.Egress, &o.Egress}, {&s.FromRouters, &o.FromRouters},
+		{&s.Ingress, &o.Ingress}, {&s.Egress, &o.Egress}, {&s.ToRouters, &o.ToRouters}, {&s.FromRouters, &o.FromRouters},
 		{&s.DroppedNoDestination, &o.DroppedNoDestination}, {&s.DroppedExpired, &o.DroppedExpired},
 		{&s.DroppedSlow, &o.DroppedSlow}, {&s.DroppedAstray, &o.DroppedAstray}, {&s.Redelivered, &o.Redelivered}, {&s.GateClosed, &o.GateClosed},
 		{&s.Accepted, &o.Accepted}, {&s.Rejected, &o.Rejected}, {&s.Released, &o.Released},
@@ -32,6 +38,28 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Delayed, &o.Delayed}, {&s.VeryDelayed, &o.VeryDelayed}, {&s.DroppedPresettled, &o.DroppedPresettled},
 	} {
 		c.to.Add(c.from.Load())
+	}
+}
+
+// bound counts n deliveries that are bound to d.
+func (s *Stats) bound(d *links.Dest, n int) {
+	s.Egress.Add(uint64(n))
+	if d.Far() {
+		s.ToRouters.Add(uint64(n))
+	}
+}
+
+// Shown is Egress as something that never falls: the most that there has been at
+// any call.
+func (s *Stats) Shown() uint64 {
+	for {
+		now, before := s.Egress.Load(), s.shown.Load()
+		if now <= before {
+			return before
+		}
+		if s.shown.CompareAndSwap(before, now) {
+			return now
+		}
 	}
 }
 

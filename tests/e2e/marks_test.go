@@ -274,6 +274,10 @@ func TestUnsentMessagesGoToOthers(t *testing.T) {
 		in.Want("", "transfer delivery-id=0")
 		in.Want("", "transfer delivery-id=1")
 		in.WantIdle("the window is closed")
+		stats := &r.Address("q").Stats
+		if n := stats.Shown(); n != 6 || stats.Egress.Load() != 6 {
+			t.Errorf("%d bound to the receiver", n)
+		}
 		other := r.Receiver("other", "q", 10)
 		in.Write(Detach(0, true))
 		in.Want("", "detach")
@@ -286,6 +290,9 @@ func TestUnsentMessagesGoToOthers(t *testing.T) {
 		out.Until("", "disposition first=0 last=1 settled state=modified[true]")
 		other.Write(Disposition(amqp.RoleReceiver, 0, 3, true, messaging.Accepted))
 		out.Until("", "disposition first=2 last=5 settled state=accepted")
+		if n := stats.Egress.Load(); n != 6 {
+			t.Errorf("%d of 6 have left, those that came back not counted again", n)
+		}
 		r.Idle()
 	})
 }
@@ -324,6 +331,9 @@ func TestCreditTakenBackReturnsMessages(t *testing.T) {
 		f := in.Want("", "transfer delivery-id=1")
 		if !bytes.Equal(f.Payload, Text("1")) {
 			t.Errorf("% x", f.Payload)
+		}
+		if n := r.Address("q").Stats.Egress.Load(); n != 4 {
+			t.Errorf("%d of 4 have left", n)
 		}
 		r.Idle()
 	})

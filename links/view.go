@@ -15,17 +15,18 @@ func (s *Sender) Pending() int32 { return s.Dest.Pending() }
 // A Tally counts the deliveries of a link that are not settled.
 type Tally struct {
 	Deliveries int
-	Old        int   // those that were sent, or have arrived, before the time in question
+	Old, Stuck int   // those that were sent, or have arrived, before the times in question
 	Oldest     int64 // when the first of all was sent or has arrived, in UnixNano
 	// Of is the address of that one, a Source or a Waiter; nil if it has none yet.
 	// A link between routers has no other.
 	Of any
 }
 
-// Tallies counts what is not settled on a session's links; old is what was sent,
-// or on links into the router has arrived, before a time in UnixNano. A link that
-// is not in the map has nothing unsettled. One pass counts for all links.
-func Tallies(s *transport.Session, before int64) map[transport.Link]Tally {
+// Tallies counts what is not settled on a session's links, and of it what was
+// sent, or on links into the router has arrived, before each of two times in
+// UnixNano. A link that is not in the map has nothing unsettled. One pass counts
+// for all links.
+func Tallies(s *transport.Session, old, stuck int64) map[transport.Link]Tally {
 	var all map[transport.Link]Tally
 	add := func(l transport.Link, at int64, of any) {
 		if all == nil {
@@ -33,8 +34,11 @@ func Tallies(s *transport.Session, before int64) map[transport.Link]Tally {
 		}
 		t := all[l]
 		t.Deliveries++
-		if at < before {
+		if at < old {
 			t.Old++
+		}
+		if at < stuck {
+			t.Stuck++
 		}
 		if t.Oldest == 0 || at < t.Oldest {
 			t.Oldest, t.Of = at, of

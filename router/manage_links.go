@@ -51,10 +51,11 @@ type knownLink struct {
 func (m *manager) lookLocked(now time.Time) {
 	m.looked = now
 	old := now.Add(-stuckAfter).UnixNano()
+	stuck := now.Add(-time.Duration(m.r.stuck.age.Load())).UnixNano()
 	for _, c := range m.r.connections() {
 		c.driver.Do(func(tc *transport.Conn) {
 			tc.Sessions(func(s *transport.Session) {
-				tallies := links.Tallies(s, old)
+				tallies := links.Tallies(s, old, stuck)
 				s.Links(func(l transport.Link) {
 					k := m.known[l]
 					if k == nil {

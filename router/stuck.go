@@ -50,7 +50,7 @@ func (r *Router) lookForStuck(now time.Time) {
 		waits, since := k.waits, k.since
 		if out && k.tally.Oldest != 0 && now.Sub(time.Unix(0, k.tally.Oldest)) >= age {
 			waits, since = "outcome", time.Unix(0, k.tally.Oldest)
-			deliveries += int64(k.tally.Old)
+			deliveries += int64(k.tally.Stuck)
 		}
 		if !out || age == 0 || reasons[waits] == "" || now.Sub(since) < age {
 			continue

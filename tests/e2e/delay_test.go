@@ -78,12 +78,18 @@ func TestUnsettledIsTalliedOnBothLinks(t *testing.T) {
 		synctest.Wait()
 		a, b := r.Incoming(0), r.Outgoing(0)
 		tally := func(l transport.Link, s *transport.Session) links.Tally {
-			return links.Tallies(s, time.Now().Add(-2*time.Second).UnixNano())[l]
+			now := time.Now()
+			return links.Tallies(s, now.Add(-2*time.Second).UnixNano(), now.Add(-5*time.Second).UnixNano())[l]
 		}
-		if got, want := tally(a, a.Session()), (links.Tally{Deliveries: 2, Old: 2, Oldest: came.UnixNano()}); got != want {
+		q := r.Address("q")
+		if got, want := tally(a, a.Session()), (links.Tally{Deliveries: 2, Old: 2, Oldest: came.UnixNano(), Of: q}); got != want {
 			t.Errorf("link in: %+v, want %+v", got, want)
 		}
-		if got, want := tally(b, b.Session()), (links.Tally{Deliveries: 2, Old: 1, Oldest: came.UnixNano()}); got != want {
+		time.Sleep(time.Second + 1)
+		if got, want := tally(a, a.Session()), (links.Tally{Deliveries: 2, Old: 2, Stuck: 2, Oldest: came.UnixNano(), Of: q}); got != want {
+			t.Errorf("link in a second later: %+v, want %+v", got, want)
+		}
+		if got, want := tally(b, b.Session()), (links.Tally{Deliveries: 2, Old: 1, Stuck: 1, Oldest: came.UnixNano(), Of: q}); got != want {
 			t.Errorf("link out: %+v, want %+v", got, want)
 		}
 		in.Write(Accept(0), Accept(1))

@@ -155,10 +155,30 @@ func TestStuck(t *testing.T) {
 		time.Sleep(time.Second)
 		return false
 	})
+	if v := b.Metric("sluice_deliveries_stuck"); v != 0 { // that is those of stuckDeliverySeconds, 30
+		t.Errorf("%v deliveries are stuck", v)
+	}
 	// Ten that are not settled, on both links, and five that wait for credit.
 	if r := a.query("router")[0]; r["deliveriesStuck"] != uint64(25) || r["linksBlocked"].(uint32) == 0 {
 		t.Errorf("got %v", r)
 	}
+}
+
+// What counts as stuck in metrics is what is warned of, after the age that is
+// configured.
+func TestStuck_AfterConfiguredTime(t *testing.T) {
+	b := harness.Start(t, "router {\nid: test\nstuckDeliverySeconds: 2\n}\nlistener {\nhost: 127.0.0.1\nport: 0\n}\nlistener {\nhost: 127.0.0.1\nport: 0\nhttp: yes\n}\n")
+	c, err := raw.Dial(b.Addr(), raw.Options{})
+	must(t, err)
+	defer c.Abort()
+	s := c.MustSession()
+	_, err = s.Receiver("stuck", raw.ReceiverOptions{Credit: 10, Manual: true})
+	must(t, err)
+	out, err := s.Sender("stuck", raw.SenderOptions{})
+	must(t, err)
+	must(t, out.Send(raw.Numbered(nil, 100, 0), false))
+	b.WaitMetric("sluice_deliveries_stuck", "the delivery is stuck", func(v float64) bool { return v == 1 })
+	b.WaitLog("a delivery is stuck", 1)
 }
 
 // Nobody can be the agent of a router but itself.

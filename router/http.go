@@ -56,7 +56,7 @@ func (r *Router) listenHTTP(cfg config.Listener) (*httpListener, error) {
 		}
 	}
 	if err := h.Listen(cfg.Network(), cfg.Address()); err != nil {
-		return nil, listenError(cfg, err)
+		return nil, listenError(cfg, r.holder(&cfg), err)
 	}
 	h.queue = web.NewQueue(h.Addr())
 	r.mu.Lock()

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -148,12 +149,24 @@ func (t *treatments) named(name string) (uint64, bool) {
 func (t *treatments) create(a config.Address) (uint64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, taken := t.byMatch[a.Match]; taken {
-		return 0, &management.Status{Code: 400, Text: "Already exists"}
+	if id, taken := t.byMatch[a.Match]; taken {
+		return 0, &management.Status{Code: 400, Text: "Already exists: " + described(id, &t.entities[id].Address)}
 	}
 	t.next++
 	t.insert(t.next, &addressEntity{Address: a, managed: true})
 	return t.next, nil
+}
+
+// described names an address entity.
+func described(id uint64, a *config.Address) string {
+	text := fmt.Sprintf("address %d", id)
+	if a.Name != "" {
+		text += " '" + a.Name + "'"
+	}
+	if a.Prefix != "" {
+		return text + " has the prefix " + a.Prefix
+	}
+	return text + " has the pattern " + a.Pattern
 }
 
 func (t *treatments) remove(id uint64) error {

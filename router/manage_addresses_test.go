@@ -21,7 +21,7 @@ func TestAddresses_ManagedOverReload(t *testing.T) {
 	if err != nil || id != 3 {
 		t.Fatal(id, err)
 	}
-	if _, err := r.create(made); err == nil || err.Error() != "Already exists" {
+	if _, err := r.create(made); err == nil || err.Error() != "Already exists: address 3 'c' has the prefix c" {
 		t.Errorf("got %v", err)
 	}
 	if a, _ := r.named("a"); a != 1 {

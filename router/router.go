@@ -235,7 +235,7 @@ func (r *Router) listenAMQP(cfg config.Listener) (*listener, error) {
 	}
 	l.Serve = func(ctx context.Context, peer listen.Peer) { r.serveAccepted(ctx, l, p, peer) }
 	if err := l.Listen(cfg.Network(), cfg.Address()); err != nil {
-		return nil, listenError(cfg, err)
+		return nil, listenError(cfg, r.holder(&cfg), err)
 	}
 	r.mu.Lock()
 	r.listeners = append(r.listeners, l)
@@ -264,13 +264,40 @@ func asksFor(a tls.ClientAuthType) string {
 	return "required"
 }
 
-func listenError(cfg config.Listener, err error) error {
+// holder is the listener of this router that has a port already; empty if none
+// has.
+func (r *Router) holder(cfg *config.Listener) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	has := func(l *listener) bool {
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		_, wanted, _ := net.SplitHostPort(cfg.Address())
+		return port == wanted
+	}
+	for _, l := range r.listeners {
+		if has(l) {
+			return listenerName(&l.cfg)
+		}
+	}
+	for _, h := range r.http {
+		if has(&h.listener) {
+			return listenerName(&h.cfg)
+		}
+	}
+	return ""
+}
+
+// listenError says why a listener cannot listen. Holder is the one of this router
+// that has the port, if any.
+func listenError(cfg config.Listener, holder string, err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {
 		err = op.Err
 	}
 	hint := ""
 	switch {
+	case errors.Is(err, syscall.EADDRINUSE) && holder != "":
+		hint = "; listener " + holder + " of this router has the port"
 	case errors.Is(err, syscall.EADDRINUSE):
 		hint = "; is another process using the port?"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):

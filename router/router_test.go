@@ -121,7 +121,7 @@ func TestListenErrors(t *testing.T) {
 		{file, syscall.EADDRNOTAVAIL, "x.conf:1:1: cannot listen on 127.0.0.1:5672: cannot assign requested address; this host does not have that address"},
 		{file, syscall.EACCES, "x.conf:1:1: cannot listen on 127.0.0.1:5672: permission denied; ports below 1024 need a privilege (CAP_NET_BIND_SERVICE)"},
 	} {
-		if got := listenError(test.l, test.err).Error(); got != test.want {
+		if got := listenError(test.l, "", test.err).Error(); got != test.want {
 			t.Errorf("%s\nwant %s", got, test.want)
 		}
 	}

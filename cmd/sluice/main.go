@@ -19,8 +19,10 @@ func main() { os.Exit(sluice(os.Args, os.Stdout, os.Stderr)) }
 // sluice runs a command line and returns the exit status.
 func sluice(args []string, stdout, stderr io.Writer) int {
 	app := newApp(stdout, stderr)
-	args = flagsFirst(app, args)
-	err := app.RunContext(context.Background(), args)
+	args, err := modern(app, args)
+	if err == nil {
+		err = app.RunContext(context.Background(), flagsFirst(app, args))
+	}
 	if err == nil {
 		return exitOK
 	}

@@ -52,6 +52,46 @@ func TestFlagsFirst(t *testing.T) {
 	}
 }
 
+// Command lines of qdrouterd, qdstat and qdmanage mean what they did, or it is said
+// what is not there.
+func TestFormerCommandLines(t *testing.T) {
+	app := newApp(&bytes.Buffer{}, &bytes.Buffer{})
+	for in, want := range map[string]string{
+		"-c x.conf":                      "run -c x.conf",
+		"--config=x.conf":                "run --config=x.conf",
+		"stat -b h:1 -l":                 "stat --url=h:1 -l",
+		"stat -b=h -t 5 -r A":            "stat --url=h -t 5s -r A",
+		"stat -l -- -b":                  "stat -l -- -b",
+		"stat --all-routers -v -n":       "stat --all --wide -n",
+		"stat --timeout=2.5 -c":          "stat --timeout=2.5s -c",
+		"stat --filter -b -l":            "stat --filter -b -l",
+		"manage -b h query --type log":   "manage --url=h query --type log",
+		"manage --bus h --ssl-key k":     "manage --url=amqps://h --key=k",
+		"manage --sasl-mechanisms PLAIN": "manage --sasl=plain",
+		"manage --ssl-password-file f --ssl-disable-peer-name-verify query": "manage --key-password=file:f --no-hostname query",
+		"manage --sasl-mechanisms=DIGEST-MD5,EXTERNAL --sasl-username u":    "manage --sasl=external --user=u",
+		"send q -b": "send q -b",
+		"":          "",
+	} {
+		got, err := modern(app, append([]string{"sluice"}, strings.Fields(in)...))
+		if err != nil || strings.Join(got[1:], " ") != want {
+			t.Errorf("%q: %q, %v; want %q", in, got, err, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"stat --linkroutes":    "there are no link routes",
+		"stat --csv -l":        "--json prints",
+		"run -d -c x.conf":     "stays in the foreground",
+		"-c x.conf -d":         "stays in the foreground",
+		"manage query --bus":   "--bus needs a value",
+		"run -I /usr/lib/qpid": "leave it out",
+	} {
+		if _, err := modern(app, append([]string{"sluice"}, strings.Fields(in)...)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", in, err, want)
+		}
+	}
+}
+
 // Percentiles are within the width of a bucket of the exact ones.
 func TestHistogramIsLikeASortedList(t *testing.T) {
 	var a, b histogram

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sluice/cmd/internal/management"
+	"sluice/router/control/schema"
 )
 
 func manageCommand() *cli.Command {
@@ -24,7 +25,7 @@ func manageCommand() *cli.Command {
 			"through it, and prints the answer as JSON. Types need no prefix; address, linkRoute,\n" +
 			"autoLink, link and node are known by these names. NAME alone is null.\n\n" +
 			"Operations:\n" +
-			"   query [NAME...]          entities of --type, or of all types; these attributes, or all\n" +
+			"   query [TYPE] [NAME...]   entities of a type, or of all types; these attributes, or all\n" +
 			"   read                     the entity with --name or --identity, or the only one of --type\n" +
 			"   create NAME=VALUE...     an entity of --type\n" +
 			"   update NAME=VALUE...     the entity with --name or --identity\n" +
@@ -118,12 +119,36 @@ func manageAction(c *cli.Context) error {
 		routers: c.StringSlice("router"), edges: c.StringSlice("edge"),
 		in: os.Stdin, out: &jsonOutput{w: c.App.Writer, indent: c.Int("indent")}, stderr: c.App.ErrWriter,
 	}
+	if err := m.typeFirst(); err != nil {
+		return err
+	}
 	if err := m.check(); err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(c.Context, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	return notAnswered(ctx, m.do(ctx))
+}
+
+// typeFirst takes the first argument of a query without --type for the type, if it
+// is one. Each word that names neither a type nor an attribute of any is a slip.
+func (m *managing) typeFirst() error {
+	if m.operation != "query" || m.typ != "" || len(m.arguments) == 0 || strings.Contains(m.arguments[0], "=") {
+		return nil
+	}
+	first := m.arguments[0]
+	if schema.ByName(management.FullType(first)) != nil {
+		m.typ, m.arguments = management.FullType(first), m.arguments[1:]
+		return nil
+	}
+	var types []string
+	for _, e := range schema.Entities() {
+		types = append(types, e.Name, e.FileName())
+		if e.Attribute(first) != nil {
+			return nil
+		}
+	}
+	return usagef("%q is neither a type nor an attribute of any type%s; \"sluice manage query --type TYPE NAME...\" asks for attributes of a type", first, didYouMean(first, types))
 }
 
 func (m *managing) check() error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/cmd/internal/management"
+	"sluice/router/control/logging"
 	"sluice/router/control/schema"
 )
 
@@ -183,7 +184,8 @@ func (m *managing) bulk(ctx context.Context, operation string) error {
 		for i, e := range v {
 			attributes, ok := e.(map[string]any)
 			if !ok {
-				return usagef("stdin: entry %d is no map", i+1)
+				list.end()
+				return usagef("stdin: entry %d of %d is no map%s", i+1, len(v), others(i, len(v)))
 			}
 			o, err := m.change(ctx, operation, attributes)
 			if err == nil {
@@ -191,12 +193,26 @@ func (m *managing) bulk(ctx context.Context, operation string) error {
 			}
 			if err != nil {
 				list.end() // what has been done is shown
-				return fmt.Errorf("entry %d of %d: %w", i+1, len(v), err)
+				return fmt.Errorf("entry %d of %d: %w%s", i+1, len(v), err, others(i, len(v)))
 			}
 		}
 		return list.end()
 	}
 	return usagef("stdin holds neither a map nor a list of maps")
+}
+
+// others says what has become of the entries of a list beside the one that failed.
+func others(failed, n int) string {
+	some := func(from, to int, one, many string) string {
+		switch {
+		case from > to:
+			return ""
+		case from == to:
+			return fmt.Sprintf("; entry %d %s", from, one)
+		}
+		return fmt.Sprintf("; entries %d to %d %s", from, to, many)
+	}
+	return some(1, failed, "is done", "are done") + some(failed+2, n, "was not tried", "were not tried")
 }
 
 // change creates or updates one entity, and returns it as it is then.
@@ -255,6 +271,9 @@ func (m *managing) entity(operation string, attributes map[string]any) (*managem
 		if typ, ok := attributes["type"].(string); ok {
 			attributes["type"] = management.FullType(typ)
 		}
+	}
+	if r.Type == management.FullType("log") && contains(logging.ModuleNames(), r.Name) {
+		r.Name = "log/" + r.Name // their names have the type in front
 	}
 	switch {
 	case operation == "CREATE" && r.Type == "":

@@ -24,7 +24,9 @@ func runCommand() *cli.Command {
 		Description: "Without --config: a standalone router named after the host, for this machine only,\n" +
 			"with AMQP on 127.0.0.1:5672 and HTTP (health, metrics) on 127.0.0.1:8672.\n\n" +
 			"A configuration with any mistake does not start; all of them are printed. The log\n" +
-			"line \"router ready\" and /readyz say when it is up.\n\n" +
+			"line \"router ready\" says that all listeners are open; /readyz answers 200 from then\n" +
+			"on, and on a router with connectors to others once it has found them, or after ten\n" +
+			"seconds.\n\n" +
 			"SIGTERM and SIGINT shut down in order, a second one at once. SIGHUP reloads the\n" +
 			"configuration and certificates; changed certificate files are noticed without it.\n\n" +
 			"Examples:\n" +

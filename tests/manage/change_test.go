@@ -31,7 +31,7 @@ func TestListener(t *testing.T) {
 	if rows := other.find("router.link", "linkDir", "in"); len(rows) != 2 || rows[1]["capacity"] != uint32(7) {
 		t.Errorf("got %v", rows)
 	}
-	a.fails("operation=CREATE, type=...listener, name=again", map[string]any{"host": "127.0.0.1", "port": int32(port)}, 400, "address already in use")
+	a.fails("operation=CREATE, type=...listener, name=again", map[string]any{"host": "127.0.0.1", "port": int32(port)}, 400, fmt.Sprintf("cannot listen on %s: bind: address already in use; listener new of this router has the port", at))
 	if len(a.find("listener", "name", "again")) != 0 {
 		t.Error("a listener that cannot listen is there")
 	}

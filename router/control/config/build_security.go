@@ -193,7 +193,10 @@ func (b *builder) checkListenerSecurity(e *entity, l *Listener, isHost bool) {
 		b.mistake(e.posOf("requireEncryption"), "an sslProfile", "", "requireEncryption without sslProfile: nobody could connect")
 	}
 	external, plain := contains(l.SASLMechanisms, "EXTERNAL"), contains(l.SASLMechanisms, "PLAIN")
-	if external && noTLS {
+	if external && noTLS && len(l.SASLMechanisms) == 1 && l.takesAMQP() {
+		b.mistake(e.posOf("saslMechanisms"), "an sslProfile, or other mechanisms, too", "",
+			"EXTERNAL is the only mechanism, and there is no sslProfile: nobody could connect")
+	} else if external && noTLS {
 		b.warn(e.posOf("saslMechanisms"), "EXTERNAL without sslProfile: it is not offered, because there are no client certificates")
 	}
 	if plain && l.SASLUsersFile == "" && l.takesAMQP() {

@@ -319,7 +319,7 @@ func TestWarnings(t *testing.T) {
 		{"listener {\nhost: ::1\nlogMessage: none\n}", "attribute logMessage of listener is deprecated; use messageLoggingComponents"},
 		{"listener {\nhost: ::1\nsaslMechanisms: ANONYMOUS SCRAM-SHA-256\n}", "SCRAM-SHA-256 is not supported yet"},
 		{"listener {\nhost: ::1\nhost: ::1\n}", "host was already given on line 2; this one counts"},
-		{"listener {\nhost: ::1\nsaslMechanisms: EXTERNAL\n}", "EXTERNAL without sslProfile"},
+		{"listener {\nhost: ::1\nsaslMechanisms: EXTERNAL ANONYMOUS\n}", "EXTERNAL without sslProfile"},
 		{"router {\nworkerThreads: 8\n}\nlistener {\nhost: ::1\n}", "workerThreads has no effect"},
 		{"router {\nworkerThreads: 4\nversion: 1\n}\nlistener {\nhost: ::1\n}", "version of router is read-only"},
 		{"linkRoute {\nprefix: x\ndirection: in\n}\nlistener {\nhost: ::1\n}", "linkRoute is not supported yet"},
@@ -355,6 +355,7 @@ func TestDoorsThatNobodyCanPass(t *testing.T) {
 		"authenticatePeer: yes\nsaslMechanisms: PLAIN\nsaslUsersFile: " + users: "",
 		"authenticatePeer: yes\nsaslMechanisms: PLAIN":                          "no way to authenticate",
 		"saslMechanisms: SCRAM-SHA-1":                                           "none of the SASL mechanisms is supported yet",
+		"saslMechanisms: EXTERNAL":                                              "EXTERNAL is the only mechanism, and there is no sslProfile: nobody could connect",
 		"requireEncryption: yes":                                                "nobody could connect",
 		"failoverUrls: amqp://,x:y":                                             "has no host",
 	} {

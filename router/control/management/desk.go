@@ -219,7 +219,16 @@ func (d *Desk) missing(q *request, want *kind, what, which string) error {
 	if want != nil && want.numbered {
 		return ErrNotFound
 	}
-	return &Status{statusNotFound, fmt.Sprintf("No entity with %s=%s", what, brief(which))}
+	near := ""
+	if typ, _, ok := strings.Cut(which, "/"); want == nil && ok {
+		want, _ = d.kind(typ) // log/SERVR
+	}
+	if want != nil && !want.numbered && !abstract(want) {
+		if s := schema.Nearest(which, want.list()); s != "" {
+			near = "; did you mean " + s + "?"
+		}
+	}
+	return &Status{statusNotFound, fmt.Sprintf("No entity with %s=%s%s", what, brief(which), near)}
 }
 
 // find looks for an entity in kinds, of which the first may be the type that was

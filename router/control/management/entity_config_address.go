@@ -84,7 +84,7 @@ func (d *Desk) createAddress(name string, a attributes) (string, error) {
 	}
 	if n, ok := a["priority"].(int64); ok && (n < 0 || n > 9) {
 		if n != -1 {
-			return "", badRequest("Priority value, if present, must be between 0 and QDR_MAX_PRIORITY")
+			return "", badRequest("Priority value, if present, must be between 0 and QDR_MAX_PRIORITY (9)")
 		}
 		delete(a, "priority")
 	}

@@ -185,12 +185,23 @@ func (m *manager) Overview() management.Overview {
 		IncomingBytes: s.SessionBytes, MessageBytes: s.ContentBytes, OutgoingBytes: s.OutgoingBytes, BufferBytes: s.ChunkBytes,
 		ContainerIn: s.ContainerIn, ContainerOut: s.ContainerOut, Delayed: s.Delayed, VeryDelayed: s.VeryDelayed, Ingress: s.Ingress, Egress: s.Egress, MemoryUsage: virtualMemory(),
 	}
+	m.asEntity(&o, &s)
 	o.Host, _ = os.Hostname()
 	o.Managed = m.changes()
 	o.Resident, o.MemoryParts = web.Resident(), make(map[string]int64)
 	for _, p := range s.Memory() {
 		o.MemoryParts[p.Name] = p.Bytes
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lookLocked(time.Now())
+	m.countLinksLocked(&o)
+	return o
+}
+
+// asEntity fills in the counts of deliveries of the network as the router entity has
+// them: what comes from other routers and goes to them is transit.
+func (m *manager) asEntity(o *management.Overview, s *web.Snapshot) {
 	if s.Mesh != nil {
 		o.Nodes = len(s.Mesh.Routers)
 		for i := range s.Mesh.Neighbors {
@@ -205,9 +216,29 @@ func (m *manager) Overview() management.Overview {
 	requests, replies := m.agent.Counts()
 	o.Ingress -= min(replies, o.Ingress)
 	o.Egress -= min(requests, o.Egress)
+}
+
+// totals are what the router entity counts, for metrics. Links are as the last look
+// has found them.
+func (m *manager) totals(s *web.Snapshot) *web.Totals {
+	o := management.Overview{Ingress: s.Ingress, Egress: s.Egress}
+	m.asEntity(&o, s)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.lookLocked(time.Now())
+	m.countLinksLocked(&o)
+	return &web.Totals{
+		Connections: s.Connections, Links: s.Links, Addresses: s.Addresses, Routers: o.Nodes,
+		Stuck: o.Stuck, Blocked: o.BlockedLinks,
+		Presettled: s.Preset, DroppedPresettled: s.DroppedPreset,
+		Accepted: s.Accepted, Released: s.Released, Rejected: s.Rejected, Modified: s.Modified,
+		Ingress: o.Ingress, Egress: o.Egress, Transit: o.Transit,
+		ContainerIn: s.ContainerIn, ContainerOut: s.ContainerOut,
+		Delayed: s.Delayed, VeryDelayed: s.VeryDelayed,
+	}
+}
+
+// countLinksLocked counts links, and what is stuck on them, as of the last look.
+func (m *manager) countLinksLocked(o *management.Overview) {
 	o.Links = len(m.known)
 	for _, k := range m.known {
 		// On the link on which it came and on that on which it went, as routers of
@@ -217,7 +248,6 @@ func (m *manager) Overview() management.Overview {
 			o.BlockedLinks++
 		}
 	}
-	return o
 }
 
 // virtualMemory is the size of the process in bytes, 0 where the system does not

@@ -85,7 +85,7 @@ func (p *past) end(c *connection, now time.Time) {
 			p.peers = make(map[peerKey]*pastPeer)
 		}
 		if len(p.peers) >= pastPeers {
-			p.expire(now)
+			p.expire(now, func(peerKey) bool { return false })
 		}
 		old = &pastPeer{Peer: web.Peer{Container: key.container, User: key.user, Role: key.role}}
 		p.peers[key] = old
@@ -95,11 +95,12 @@ func (p *past) end(c *connection, now time.Time) {
 }
 
 // expire forgets peers that have been gone for long, or at least the half that
-// has been gone for longest if there are too many.
-func (p *past) expire(now time.Time) {
+// has been gone for longest if there are too many. Those that are there, with other
+// connections, are kept: what they count must not fall.
+func (p *past) expire(now time.Time, there func(peerKey) bool) {
 	var times []time.Time
 	for key, old := range p.peers {
-		if now.Sub(old.ended) > pastTime {
+		if now.Sub(old.ended) > pastTime && !there(key) {
 			delete(p.peers, key)
 		} else {
 			times = append(times, old.ended)
@@ -131,7 +132,11 @@ func addPeer(to, from *web.Peer) {
 // choose their names, and long ones are cut.
 func (c *connection) peerKey() peerKey {
 	cut := func(name string) string { return name[:min(len(name), maxName)] }
-	return peerKey{cut(c.handler.Container), cut(c.handler.User), string(c.role)}
+	container := cut(c.handler.Container)
+	if !joins(c.role) { // routers are known by theirs
+		container = web.ContainerLabel(container)
+	}
+	return peerKey{container, cut(c.handler.User), string(c.role)}
 }
 
 // class is the class of a connection's links.

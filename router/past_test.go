@@ -39,7 +39,11 @@ func TestPastIsBoundedAndComplete(t *testing.T) {
 			t.Fatalf("a name has %d bytes", len(key.container))
 		}
 	}
-	p.expire(now.Add(pastTime + time.Second))
+	p.expire(now.Add(pastTime+time.Second), func(peerKey) bool { return true })
+	if n := len(p.peers); n < pastPeers/2-1 {
+		t.Errorf("%d peers are known of %d that are there", n, pastPeers)
+	}
+	p.expire(now.Add(pastTime+time.Second), func(peerKey) bool { return false })
 	if len(p.peers) != 0 {
 		t.Errorf("%d peers are known for ever", len(p.peers))
 	}

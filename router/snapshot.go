@@ -30,6 +30,7 @@ func (r *Router) measure() web.Snapshot {
 		s.ByPeer = append(s.ByPeer, *p)
 	}
 	s.PeersAll = m.all
+	s.Totals = r.manager.totals(s)
 	s.Stuck, s.LinksStuck = int(r.stuck.deliveries.Load()), int(r.stuck.links.Load())
 	return *s
 }
@@ -69,6 +70,11 @@ func (r *Router) measuring(details bool) *measuring {
 	r.shared.Table.All(m.address)
 	for _, c := range m.begin(r) {
 		m.connection(c)
+	}
+	if details {
+		r.mu.Lock()
+		r.past.expire(m.now, func(key peerKey) bool { p := m.peers[key]; return p != nil && p.Open > 0 })
+		r.mu.Unlock()
 	}
 	if m.s.Mesh != nil {
 		for i := range m.s.Mesh.Neighbors {
@@ -116,7 +122,6 @@ func (m *measuring) begin(r *Router) []*connection {
 	for id, t := range r.past.neighbors {
 		m.neighbor(id).carried = t
 	}
-	r.past.expire(m.now)
 	m.all = r.past.all
 	if m.details {
 		for key, old := range r.past.peers {

@@ -286,3 +286,56 @@ func TestDroppedPresettledIsKept(t *testing.T) {
 		t.Errorf("%v are counted when the sender has gone", n)
 	}
 }
+
+// The metrics by their names of old are what the router entity says.
+func TestMetricsOfOld(t *testing.T) {
+	b := harness.Start(t, harness.Loopback)
+	a := dial(t, b.URL(), "$management")
+	conn, err := goamqp.Dial(context.Background(), b.URL(), &goamqp.ConnOptions{ContainerID: "4f81d4fa-7dec-11d0-a765-00a0c91e6bf6"})
+	must(t, err)
+	defer conn.Close()
+	s, err := conn.NewSession(context.Background(), nil)
+	must(t, err)
+	in, err := s.NewReceiver(context.Background(), "q", &goamqp.ReceiverOptions{Credit: 10})
+	must(t, err)
+	out, err := s.NewSender(context.Background(), "q", nil)
+	must(t, err)
+	for range 3 {
+		r, err := out.SendWithReceipt(context.Background(), goamqp.NewMessage([]byte("x")), nil)
+		must(t, err)
+		m, err := in.Receive(context.Background(), nil)
+		must(t, err)
+		must(t, in.AcceptMessage(context.Background(), m))
+		_, err = r.Wait(context.Background())
+		must(t, err)
+	}
+	metrics := b.Metrics()
+	r := a.query("router")[0]
+	for name, attribute := range map[string]string{
+		"connections_total": "connectionCount", "addresses_total": "addrCount", "routers_total": "nodeCount", "link_routes_total": "linkRouteCount",
+		"auto_links_total": "autoLinkCount", "dropped_presettled_deliveries_total": "droppedPresettledDeliveries",
+		"released_deliveries_total": "releasedDeliveries", "rejected_deliveries_total": "rejectedDeliveries", "modified_deliveries_total": "modifiedDeliveries",
+		"deliveries_transit_total": "deliveriesTransit",
+		"deliveries_ingress_route_container_total": "deliveriesIngressRouteContainer", "deliveries_egress_route_container_total": "deliveriesEgressRouteContainer",
+		"deliveries_delayed_1sec_total": "deliveriesDelayed1Sec", "deliveries_delayed_10sec_total": "deliveriesDelayed10Sec",
+		"deliveries_stuck_total": "deliveriesStuck", "deliveries_redirected_to_fallback_total": "deliveriesRedirectedToFallback",
+	} {
+		if v, there := metrics["qdr_"+name]; !there || fmt.Sprint(v) != fmt.Sprint(r[attribute]) {
+			t.Errorf("qdr_%s is %v (%v), %s is %v", name, v, there, attribute, r[attribute])
+		}
+	}
+	// A query is answered by a delivery of its own.
+	for _, name := range []string{"links_total", "links_blocked_total", "presettled_deliveries_total", "accepted_deliveries_total", "deliveries_ingress_total", "deliveries_egress_total"} {
+		if _, there := metrics["qdr_"+name]; !there {
+			t.Errorf("no qdr_%s", name)
+		}
+	}
+	for _, name := range []string{"accepted_deliveries_total", "deliveries_ingress_total", "deliveries_egress_total"} {
+		if n := metrics["qdr_"+name]; n < 3 {
+			t.Errorf("qdr_%s is %v, want 3 at least", name, n)
+		}
+	}
+	if n := metrics[`sluice_connection_open{container="generated",role="normal",user="anonymous"}`]; n != 2 {
+		t.Errorf("%v connections have container-ids that are made up, want 2", n)
+	}
+}

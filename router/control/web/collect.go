@@ -118,6 +118,9 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	c.classes(s.ByClass)
 	c.addresses(s.ByAddress, []uint64{in, out, dropped}, m.addresses, start)
 	c.peers(s.ByPeer, s.PeersAll, m.peers, start)
+	if s.Totals != nil {
+		s.Totals.collect(c)
+	}
 	if s.Mesh != nil {
 		s.Mesh.collect(c)
 	}

@@ -51,6 +51,8 @@ type Snapshot struct {
 	ID, Mode    string
 	WebSockets  int // connections that are such
 
+	Totals *Totals // of the router entity; nil if they are not known
+
 	Mesh *Mesh // nil for a router that is alone
 	Edge *Edge // nil for a router that neither is nor has an edge router
 }

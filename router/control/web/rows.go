@@ -1,6 +1,7 @@
 package web
 
 import (
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -61,6 +62,36 @@ func label(name string) string {
 		n--
 	}
 	return name[:n] + "…"
+}
+
+// Generated stands for container-ids that are made up for each connection.
+const Generated = "generated"
+
+var (
+	ownTool = regexp.MustCompile(`^(sluice-(?:stat|manage|check|send|receive|bench))-[0-9]+$`)
+	// madeUp are a UUID, or 20 letters and digits in a row that are no word: with two
+	// digits at least.
+	madeUp = regexp.MustCompile(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-z_]{20,}`)
+)
+
+// ContainerLabel returns the label of a container-id. Clients that make one up for
+// each connection would leave a series each time: they are one, called [Generated],
+// for each user and role. Tools of this router are known without their process.
+func ContainerLabel(id string) string {
+	if m := ownTool.FindStringSubmatch(id); m != nil {
+		return m[1]
+	}
+	for _, run := range madeUp.FindAllString(id, -1) {
+		if digits := strings.Count(strings.Map(func(c rune) rune {
+			if c < '0' || c > '9' {
+				return -1
+			}
+			return '0'
+		}, run), "0"); digits >= 2 {
+			return Generated
+		}
+	}
+	return id
 }
 
 var (

@@ -123,6 +123,9 @@ func compare[T any](changes []Change, section string, old, now []T, name func(*T
 		c := Change{Section: section, Name: name(&old[i])}
 		j := nth(inNow, c.Name, seen[c.Name])
 		seen[c.Name]++
+		if j >= 0 && same(&old[i], &now[j]) {
+			continue
+		}
 		if j >= 0 {
 			c.Attributes = differences(section, reflect.ValueOf(old[i]), reflect.ValueOf(now[j]))
 			if c.Attributes == nil {
@@ -140,6 +143,18 @@ func compare[T any](changes []Change, section string, old, now []T, name func(*T
 		seen[c.Name]++
 	}
 	return changes
+}
+
+// same tells at once of two addresses, of which there may be thousands, that they do
+// not differ. False says nothing.
+func same[T any](old, now *T) bool {
+	a, is := any(old).(*Address)
+	if !is {
+		return false
+	}
+	b := *any(now).(*Address)
+	b.Pos = a.Pos
+	return *a == b
 }
 
 // differences returns the names of the attributes that differ.

@@ -54,7 +54,12 @@ type connection struct {
 	extra     map[string]any // openProperties of the configuration
 	others    []string       // failoverUrls of the listener
 	log       zerolog.Logger
+	tried     *string // user whose login has failed; nil for a connector
 }
+
+// maxTried is the most bytes of a user's name that the log shows: whoever may not
+// come in chooses it.
+const maxTried = 64
 
 // serveAccepted runs a connection that a listener has accepted.
 func (r *Router) serveAccepted(ctx context.Context, l *listener, p *tlsprofile.Profile, peer listen.Peer) {
@@ -63,10 +68,11 @@ func (r *Router) serveAccepted(ctx context.Context, l *listener, p *tlsprofile.P
 		external = p.Identity(*peer.TLS)
 	}
 	cfg := r.transportConfig(&l.cfg.Limits)
-	mechs := r.serverMechanisms(&l.cfg, external, peer.TLS != nil)
+	tried := ""
+	mechs := r.serverMechanisms(&l.cfg, external, &tried)
 	cfg.SASLServer = func() *sasl.Server { return sasl.NewServer(mechs...) }
 	cfg.RequireSASL = l.cfg.AuthenticatePeer
-	c := &connection{peer: peer.Conn.RemoteAddr().String(), dir: "in", role: l.cfg.Role, cost: l.cfg.Cost, extra: l.cfg.OpenProperties, others: l.cfg.FailoverURLs}
+	c := &connection{peer: peer.Conn.RemoteAddr().String(), dir: "in", role: l.cfg.Role, cost: l.cfg.Cost, extra: l.cfg.OpenProperties, others: l.cfg.FailoverURLs, tried: &tried}
 	if l.cfg.RequireEncrypted && peer.TLS == nil {
 		peer.Conn.Close()
 		log := r.log.Sample(r.logs.Throttle(logging.Router, "Client connection unencrypted"))
@@ -158,8 +164,9 @@ func failoverList(urls []string) []any {
 }
 
 // serverMechanisms returns what a listener offers to one client: what the
-// configuration allows and what can work on this connection.
-func (r *Router) serverMechanisms(l *config.Listener, external string, encrypted bool) []sasl.ServerMechanism {
+// configuration allows and what can work on this connection. The name of a user whose
+// password is wrong, or who is not known, is left in tried.
+func (r *Router) serverMechanisms(l *config.Listener, external string, tried *string) []sasl.ServerMechanism {
 	allowed := func(name string) bool {
 		if len(l.SASLMechanisms) == 0 {
 			return true
@@ -178,6 +185,9 @@ func (r *Router) serverMechanisms(l *config.Listener, external string, encrypted
 	if u := r.usersOf(l.SASLUsersFile); u != nil && allowed(sasl.MechanismPlain) {
 		mechs = append(mechs, &sasl.Plain{Verify: func(user, password string) (string, bool, error) {
 			identity, ok := u.Verify(user, password)
+			if !ok {
+				*tried = user[:min(len(user), maxTried)]
+			}
 			return identity, ok, nil
 		}})
 	}
@@ -271,7 +281,11 @@ func (r *Router) logEnd(c *connection, cause *transport.CloseCause, err error) e
 		if cause.Remote {
 			by = "peer"
 		}
-		c.account(event()).Str("condition", string(cause.Err.Condition)).Str("by", by).Msg("Connection Closed: " + cause.Err.Description)
+		e := c.account(event())
+		if c.tried != nil && *c.tried != "" {
+			e.Str("tried", strings.ToValidUTF8(*c.tried, "\uFFFD"))
+		}
+		e.Str("condition", string(cause.Err.Condition)).Str("by", by).Msg("Connection Closed: " + cause.Err.Description)
 		return cause.Err
 	case err != nil:
 		c.account(event()).Err(err).Msg("Connection Closed")

@@ -133,6 +133,9 @@ func (c *Connector) Run(ctx context.Context) error {
 		if !opened && errors.Is(err, io.EOF) {
 			err = fmt.Errorf("the peer closed the connection before it spoke AMQP; is this its port for AMQP, and TLS as it wants it? (%w)", err)
 		}
+		if e := (*amqp.Error)(nil); !opened && errors.As(err, &e) && e.Condition == amqp.CondFramingError {
+			err = fmt.Errorf("no AMQP is spoken there; is %s a port for HTTP, or for TLS? (%w)", at.Address, err)
+		}
 		c.set("FAILED", err.Error())
 		wait := pause - time.Duration(rand.Int64N(int64(pause)/2))
 		e := c.Log.Warn().Str("connector", c.Name).Str("address", at.Address).Err(err).

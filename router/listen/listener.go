@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -70,6 +71,7 @@ func (l *Listener) Run(ctx context.Context) error {
 	defer stop()
 	defer l.wg.Wait()
 	var pause time.Duration
+	var said time.Time // when the log was told last that nothing can be accepted
 	for {
 		c, err := l.l.Accept()
 		if err != nil {
@@ -79,7 +81,10 @@ func (l *Listener) Run(ctx context.Context) error {
 			// Out of file descriptors, most likely: going on at once would only
 			// fill the log.
 			pause = min(max(2*pause, 10*time.Millisecond), time.Second)
-			l.Log.Error().Str("listener", l.Name).Err(err).Dur("pause", pause).Msg("cannot accept connections")
+			if now := time.Now(); now.Sub(said) >= sayAgain {
+				said = now
+				l.Log.Error().Str("listener", l.Name).Err(err).Msg("cannot accept connections" + remedy(err))
+			}
 			select {
 			case <-ctx.Done():
 				return nil
@@ -90,6 +95,20 @@ func (l *Listener) Run(ctx context.Context) error {
 		pause = 0
 		l.wg.Go(func() { l.serve(ctx, c) })
 	}
+}
+
+// sayAgain is how often the log is told that a listener cannot accept connections.
+const sayAgain = 30 * time.Second
+
+// remedy says what helps against an error of accept.
+func remedy(err error) string {
+	switch {
+	case errors.Is(err, syscall.EMFILE):
+		return ": the process has as many files open as it may; LimitNOFILE in its unit of systemd, or ulimit -n in its shell, allows more. Clients wait meanwhile"
+	case errors.Is(err, syscall.ENFILE):
+		return ": the system has as many files open as it may; sysctl fs.file-max allows more. Clients wait meanwhile"
+	}
+	return ""
 }
 
 func (l *Listener) serve(ctx context.Context, c net.Conn) {

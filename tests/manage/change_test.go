@@ -91,6 +91,14 @@ func TestConnector(t *testing.T) {
 	a.must("operation=DELETE, type=...connector, name=c", nil)
 	wait(t, "it is not connected", func() bool { return len(a.find("connection", "host", peer.Addr())) == 0 })
 	peer.WaitLog("the connector was deleted by management", 1)
+	host, port, _ = net.SplitHostPort(b.HTTP[0])
+	a.must("operation=CREATE, type=...connector, name=web", map[string]any{"host": host, "port": port})
+	wait(t, "it says that a port is one for HTTP", func() bool {
+		c := a.must("operation=READ, type=...connector, name=web", nil).(map[string]any)
+		text, _ := c["connectionMsg"].(string)
+		return strings.Contains(text, "a port for HTTP")
+	})
+	a.must("operation=DELETE, type=...connector, name=web", nil)
 	a.must("operation=CREATE, type=...connector, name=nobody", map[string]any{"host": "127.0.0.1", "port": fmt.Sprint(harness.FreePort(t))})
 	wait(t, "it says why not", func() bool {
 		c := a.must("operation=READ, type=...connector, name=nobody", nil).(map[string]any)

@@ -210,7 +210,7 @@ func (b *builder) checkListenerSecurity(e *entity, l *Listener, isHost bool) {
 			"authenticatePeer, but no way to authenticate: nobody could connect")
 	}
 	demanded := l.RequireSSL && !noTLS && l.ClientAuth() == tls.RequireAndVerifyClientCert
-	if isHost && !l.AuthenticatePeer && !l.AllowInsecure && l.takesAMQP() && !loopback(l.Host) && !demanded {
+	if isHost && !b.flawed(e) && !l.AuthenticatePeer && !l.AllowInsecure && l.takesAMQP() && !loopback(l.Host) && !demanded {
 		also := ""
 		if l.HTTP {
 			also = " (it takes AMQP over WebSocket; websockets: no ends that)"

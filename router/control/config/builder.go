@@ -2,6 +2,7 @@ package config
 
 import (
 	"crypto/rand"
+	"slices"
 	"time"
 
 	"sluice/router/control/schema"
@@ -18,6 +19,8 @@ type builder struct {
 
 	defaultID string // see Options.ID
 	elsewhere bool   // see Options.Elsewhere
+
+	next Position // where the section ends that is being added; zero if with the file
 
 	generated bool // the router's id was made up
 
@@ -55,6 +58,16 @@ func (b *builder) add(e *entity) {
 		b.checkGroups(e)
 	}
 }
+
+// flawed tells whether there is a mistake in the section that is being added: what it
+// does not say may be what was meant.
+func (b *builder) flawed(e *entity) bool {
+	return slices.ContainsFunc(b.mistakes, func(p Problem) bool {
+		return p.Pos.File == e.pos.File && !before(p.Pos, e.pos) && (b.next.Line == 0 || before(p.Pos, b.next))
+	})
+}
+
+func before(a, b Position) bool { return a.Line < b.Line || a.Line == b.Line && a.Column < b.Column }
 
 // finish adds what every Config has.
 func (b *builder) finish() {

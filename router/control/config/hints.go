@@ -24,7 +24,7 @@ var formerSections = map[string]string{
 // formerAttributes are attributes of older releases, behind their section, and
 // what is there in their place.
 var formerAttributes = map[string]string{
-	"listener.addr": "host", "connector.addr": "host",
+	"listener.addr": "host", "connector.addr": "host", "listener.address": "host", "connector.address": "host",
 	"router.routerId": "id", "router.containerName": "id", "router.name": "id",
 	"address.fanout": "distribution: multicast", "address.bias": "distribution: closest, or balanced",
 	"listener.certDb": "sslProfile", "listener.certFile": "sslProfile", "listener.keyFile": "sslProfile", "listener.privateKeyFile": "sslProfile",

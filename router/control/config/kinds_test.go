@@ -73,6 +73,9 @@ func TestKindsOfMistakes(t *testing.T) {
 			`6:1: unknown attribute "cert-db" of listener; did you mean sslProfile?`,
 			`10:1: unknown attribute "fanout" of address; did you mean distribution: multicast?`,
 		}},
+		{"the address of a connector", "x.conf", "connector {\naddress: h.example\n}\n", []string{
+			`2:1: unknown attribute "address" of connector; did you mean host?`,
+		}},
 		{"attributes of other sections", "x.conf", "listener {\nhost: ::1\nverifyHostname: no\nhelloMaxAgeSeconds: 3\n}\naddress {\nprefix: a\nport: 1\n}\n", []string{
 			`3:1: unknown attribute "verifyHostname" of listener; expected it in connector`,
 			`4:1: unknown attribute "helloMaxAgeSeconds" of listener; expected it in router`,

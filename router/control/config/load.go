@@ -145,7 +145,11 @@ func parseText(file, text string, r *reporter) []section {
 func assemble(sections []section, opts Options, r *reporter) (*Config, Problems) {
 	b := &builder{reporter: r, config: &Config{}, names: map[string]Position{}, defaultID: opts.ID, elsewhere: opts.Elsewhere}
 	b.files = fileOrder(sections)
-	for _, s := range sections {
+	for i, s := range sections {
+		b.next = Position{}
+		if i+1 < len(sections) && sections[i+1].pos.File == s.pos.File {
+			b.next = sections[i+1].pos
+		}
 		if e := checkSection(s, r); e != nil {
 			b.add(e)
 		}

@@ -628,3 +628,19 @@ func TestMaxSessionsIsLowered(t *testing.T) {
 		t.Errorf("got %s", c.Warnings.Error())
 	}
 }
+
+// A listener of which a line is not understood is not called open to everyone: that
+// line may say otherwise.
+func TestNoFalseAlarm(t *testing.T) {
+	for text, open := range map[string]int{
+		"listener {\nhost 127.0.0.1\nport: 1\n}\n":                                     0,
+		"listener {\nhots: 127.0.0.1\nport: 1\n}\n":                                    0,
+		"listener {\nport: 1\n}\nlistener {\nhost: ::1\nport: x y\n}\n":                1,
+		"listener {\nhost: ::1\nport: x y\n}\nlistener {\nhost: 0.0.0.0\nport: 1\n}\n": 1,
+	} {
+		_, problems := LoadText("x.conf", text, Options{})
+		if n := strings.Count(fmt.Sprint(problems), "IS OPEN TO EVERYONE"); n != open || problems.Mistakes() == 0 {
+			t.Errorf("%q: %d warnings, want %d: %v", text, n, open, problems)
+		}
+	}
+}

@@ -262,6 +262,12 @@ func (l *Look) print(ctx context.Context, v *View, sources []*source, columns []
 	if l.Filter != "" {
 		keep = newFilter(l.Filter)
 	}
+	names := v.names
+	if v.exact != nil {
+		if name := v.exact(l.Filter); name != "" {
+			names, keep.match = []string{name}, func(s string) bool { return strings.EqualFold(s, l.Filter) }
+		}
+	}
 	more := true
 	for _, s := range sources {
 		if s.err != nil || !more {
@@ -280,7 +286,7 @@ func (l *Look) print(ctx context.Context, v *View, sources []*source, columns []
 				kept = v.complete(ctx, s.Node, page, kept)
 			}
 			for _, r := range records(s.ID, page) {
-				if v.keep != nil && !v.keep(&r) || !keep.keeps(&r, v.names) {
+				if v.keep != nil && !v.keep(&r) || !keep.keeps(&r, names) {
 					continue
 				}
 				rows++

@@ -71,6 +71,18 @@ func TestNarrow_SeveralRouters(t *testing.T) {
 	}
 }
 
+// The log of a module or level is that, and not all lines with the word.
+func TestLog_ModuleAndLevel(t *testing.T) {
+	a := sluice()
+	a.Log = append(a.Log, []any{"AGENT", "info", "the SERVER gave a warning", nil, nil, int32(1796045002)})
+	for pattern, want := range map[string]string{"server": "Listening", "Warning": "two", "SERVER gave": "the SERVER", "POL": "two"} {
+		got := shownBy(t, Options{View: logLines, Filter: pattern}, a)
+		if n := len(ids(got)); n != 1 || !strings.Contains(got, want) {
+			t.Errorf("%s: %d lines, want that of %s:\n%s", pattern, n, want, got)
+		}
+	}
+}
+
 // Streams to another router that wait for the same with messages of one address are
 // one row, of that which has waited for longest.
 func TestStuck_StreamsTogether(t *testing.T) {

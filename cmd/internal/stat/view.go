@@ -25,6 +25,9 @@ type View struct {
 	title   string  // of a part
 	spare   bool    // a part that is not shown if it is empty
 	latest  bool    // a limit means the last rows; a watch shows only new ones
+	// exact returns the only attribute that a pattern is about, which then must be it;
+	// empty if it is about names.
+	exact func(pattern string) string
 	// empty says what there is to say of a router that has none.
 	empty func(ctx context.Context, r Router) string
 

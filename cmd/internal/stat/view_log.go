@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 
 	"sluice/cmd/internal/management"
+	"sluice/router/control/logging"
 )
 
 var logLines = &View{
@@ -25,7 +28,23 @@ var logLines = &View{
 	},
 	order:  []string{"time"},
 	latest: true,
+	exact:  logAttribute,
 	pages:  recentLog,
+}
+
+// logAttribute returns the attribute of which a pattern is a value: modules and levels
+// are meant by their names, and not lines that have the word.
+func logAttribute(pattern string) string {
+	has := func(list []string) bool {
+		return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, pattern) })
+	}
+	switch {
+	case has(logging.ModuleNames()):
+		return "module"
+	case has(logging.LevelNames()):
+		return "level"
+	}
+	return ""
 }
 
 // logAttributes are what a line is made of, in the order of GET-LOG.

@@ -33,7 +33,7 @@ var uidLetters = map[rune]asn1.ObjectIdentifier{
 // parseUIDFormat parses a uidFormat. As with Qpid Dispatch, the identity is the
 // whole subject if it is none; the error says so.
 func parseUIDFormat(text string) (uidFormat, error) {
-	const instead = "users are known by the whole subject of their certificate, as C=…,O=…,CN=…"
+	const instead = "users are known by the whole subject of their certificate, as CN=…,O=…,C=…"
 	if len(text) > maxUIDFormat {
 		return uidFormat{}, fmt.Errorf("%q has more than %d letters: %s", text, maxUIDFormat, instead)
 	}

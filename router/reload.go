@@ -66,6 +66,10 @@ func (r *Router) Reload(c *config.Config) (applied, restart []string, err error)
 	return applied, restart, nil
 }
 
+// LogsChanged is told when levels of logs have changed: connections that there are
+// begin or end to log their frames.
+func (r *Router) LogsChanged() { r.manager.LogsChanged() }
+
 // addressChanges sums up the changes of addresses.
 func addressChanges(changes []config.Change) string {
 	var added, changed, removed int

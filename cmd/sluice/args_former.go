@@ -59,6 +59,11 @@ func modern(app *cli.App, args []string) ([]string, error) {
 	if len(args) > 1 && (args[1] == "-c" || args[1] == "--config" || strings.HasPrefix(args[1], "--config=")) {
 		args = slices.Insert(slices.Clone(args), 1, "run") // as qdrouterd -c FILE
 	}
+	if len(args) > 1 {
+		if _, is := notHere["run"][args[1]]; is {
+			args = slices.Insert(slices.Clone(args), 1, "run")
+		}
+	}
 	if len(args) < 3 {
 		return args, nil
 	}

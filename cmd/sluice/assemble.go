@@ -15,6 +15,8 @@ type process interface {
 	// Reload puts a new configuration in force and says what has changed by
 	// that, and what needs a restart.
 	Reload(*config.Config) (applied, restart []string, err error)
+	// LogsChanged is told when levels of logs have changed.
+	LogsChanged()
 }
 
 // assemble makes a router. Tests of signals replace it.

@@ -83,6 +83,7 @@ func TestFormerCommandLines(t *testing.T) {
 		"stat --csv -l":        "--json prints",
 		"run -d -c x.conf":     "stays in the foreground",
 		"-c x.conf -d":         "stays in the foreground",
+		"-d -c x.conf":         "stays in the foreground",
 		"manage query --bus":   "--bus needs a value",
 		"run -I /usr/lib/qpid": "leave it out",
 	} {
@@ -171,6 +172,8 @@ func (f *fakeRouter) Reload(c *config.Config) (applied, restart []string, err er
 	f.reloads <- c
 	return []string{"the taste"}, []string{"the colour"}, nil
 }
+
+func (f *fakeRouter) LogsChanged() {}
 
 // syncBuffer is a buffer that may be read while it is written.
 type syncBuffer struct {

@@ -137,6 +137,7 @@ func reload(files []string, old *config.Config, overrides config.Overrides, rout
 		log.Error().Err(err).Msg("log settings not reloaded")
 	} else {
 		applied = append(applied, said...)
+		router.LogsChanged()
 	}
 	for _, unchanged := range restart {
 		log.Warn().Msg("needs a restart: " + unchanged)

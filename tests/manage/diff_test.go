@@ -107,3 +107,14 @@ func TestDiff_AgreesWithReload(t *testing.T) {
 	reload(other, "listener two ends; listener two begins; log AGENT: enable")
 	state("[~ address ord/#: distribution]", "250 multicast error+")
 }
+
+// Frames of connections that there are begin to be logged by a reload.
+func TestReload_Trace(t *testing.T) {
+	b := harness.Start(t, harness.Loopback)
+	a := dial(t, b.URL(), "$management")
+	b.Config(harness.Loopback + "log {\nmodule: PROTOCOL\nenable: trace+\n}\n")
+	b.Signal(syscall.SIGHUP)
+	b.WaitLog("configuration reloaded: log PROTOCOL: enable", 1)
+	a.must("operation=READ, name=self", nil)
+	b.WaitLog("[C1]:FRAME:", 1)
+}

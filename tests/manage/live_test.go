@@ -315,7 +315,7 @@ func TestMetricsOfOld(t *testing.T) {
 		"connections_total": "connectionCount", "addresses_total": "addrCount", "routers_total": "nodeCount", "link_routes_total": "linkRouteCount",
 		"auto_links_total": "autoLinkCount", "dropped_presettled_deliveries_total": "droppedPresettledDeliveries",
 		"released_deliveries_total": "releasedDeliveries", "rejected_deliveries_total": "rejectedDeliveries", "modified_deliveries_total": "modifiedDeliveries",
-		"deliveries_transit_total": "deliveriesTransit",
+		"deliveries_transit_total":                 "deliveriesTransit",
 		"deliveries_ingress_route_container_total": "deliveriesIngressRouteContainer", "deliveries_egress_route_container_total": "deliveriesEgressRouteContainer",
 		"deliveries_delayed_1sec_total": "deliveriesDelayed1Sec", "deliveries_delayed_10sec_total": "deliveriesDelayed10Sec",
 		"deliveries_stuck_total": "deliveriesStuck", "deliveries_redirected_to_fallback_total": "deliveriesRedirectedToFallback",

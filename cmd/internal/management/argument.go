@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sluice/router/control/logging"
 	"sluice/router/control/schema"
 )
 
@@ -31,7 +32,15 @@ func Attribute(typ, argument string) (name string, value any, err error) {
 	if a == nil {
 		return name, s, nil
 	}
+	// Routers take no level at all for none, which nobody means who forgets the value.
+	if s == "" && name == "enable" && schema.ByName(typ).Name == "log" {
+		return "", nil, fmt.Errorf("%s= has no value; expected levels (%s, with + for \"and above\"), none, or default", name, strings.Join(logging.LevelNames()[2:], ", "))
+	}
 	switch a.Type {
+	case schema.Enum:
+		if s == "" {
+			return "", nil, fmt.Errorf("%s= has no value; expected one of %s", name, strings.Join(a.Enum, ", "))
+		}
 	case schema.Boolean:
 		if yes, ok := schema.ParseBoolean(s); ok {
 			return name, yes, nil

@@ -224,7 +224,12 @@ func (d *Desk) missing(q *request, want *kind, what, which string) error {
 		want, _ = d.kind(typ) // log/SERVR
 	}
 	if want != nil && !want.numbered && !abstract(want) {
-		if s := schema.Nearest(which, want.list()); s != "" {
+		names := want.list()
+		s := schema.Nearest(which, names)
+		if s == "" && !strings.Contains(which, "/") {
+			s = schema.Nearest(want.name()+"/"+which, names)
+		}
+		if s != "" {
 			near = "; did you mean " + s + "?"
 		}
 	}

@@ -57,9 +57,6 @@ func (d *Desk) updateLog(identity string, a attributes) error {
 	if v, has := a["enable"]; has {
 		if s.Enable = nil; v != nil {
 			mask, err := logging.ParseEnable(v.(string))
-			if strings.TrimSpace(v.(string)) == "" {
-				return badRequest("enable is empty; none turns a log off, null gives it back to DEFAULT, and levels are %s", strings.Join(logging.LevelNames(), ", "))
-			}
 			if err != nil {
 				return &Status{statusInternalError, fmt.Sprintf("CError: Configuration: '%s' is not a valid log level. Should be one of {none, trace, debug, info, notice, warning, error, critical}.", brief(v.(string)))}
 			}

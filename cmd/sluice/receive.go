@@ -120,6 +120,8 @@ func (r *receiving) run(ctx context.Context, conn *goamqp.Conn, address string) 
 	r.reporter.start = time.Now()
 	if !r.print || r.reporter.json {
 		go r.reporter.progress(progress, r.waiting)
+	} else {
+		go r.arriving(progress)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -162,10 +164,41 @@ const frameBytes = 4 << 10
 
 // waiting says what is waited for.
 func (r *receiving) waiting() string {
-	if n := r.meter.In.Load() - r.latest.Load(); n > frameBytes {
+	if n := r.under(); n > 0 {
 		return fmt.Sprintf("a message is on its way: %s of it have come", humanBytes(float64(n)))
 	}
 	return "waiting for messages"
+}
+
+// under returns how many bytes have come of a message that is not complete; 0 if
+// there is none.
+func (r *receiving) under() uint64 {
+	if n := r.meter.In.Load() - r.latest.Load(); n > frameBytes {
+		return n
+	}
+	return 0
+}
+
+// arriving tells of a large message, until ctx is done, where messages are all that is
+// shown.
+func (r *receiving) arriving(ctx context.Context) {
+	ticker := time.NewTicker(stallTime)
+	defer ticker.Stop()
+	var since uint64 // bytes read before the message of which it was told last
+	var told time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			before := r.latest.Load()
+			if r.reporter.quiet || r.under() == 0 || since == before && now.Sub(told) < stallRepeat {
+				continue
+			}
+			since, told = before, now
+			fmt.Fprintln(r.reporter.stderr, r.waiting())
+		}
+	}
 }
 
 // moved grows with messages, and with large ones that are on their way.

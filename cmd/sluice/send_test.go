@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -44,6 +47,21 @@ func TestWhatReceiveWaitsFor(t *testing.T) {
 	if got := r.waiting(); got != "a message is on its way: 3.0 MiB of it have come" || r.moved() == before {
 		t.Errorf("%q, %d after %d", got, r.moved(), before)
 	}
+	synctest.Test(t, func(t *testing.T) {
+		var told bytes.Buffer
+		r := &receiving{reporter: &reporter{stderr: &told}}
+		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+		defer cancel()
+		go func() {
+			time.Sleep(5 * time.Second)
+			r.meter.In.Add(1 << 20)
+		}()
+		r.arriving(ctx)
+		want := "a message is on its way: 1.0 MiB of it have come\n"
+		if told.String() != want+want {
+			t.Errorf("%q", &told)
+		}
+	})
 	r.latest.Store(r.meter.In.Load())
 	if got := r.waiting(); got != "waiting for messages" {
 		t.Errorf("%q", got)

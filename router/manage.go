@@ -29,8 +29,10 @@ type manager struct {
 	mu       sync.Mutex // guards the fields below; connections' locks are taken under it
 	known    map[transport.Link]*knownLink
 	byNumber map[uint64]*knownLink
-	numbered uint64 // links that have been given a number
-	looked   time.Time
+	// See shrink.Map.
+	mostKnown, mostNumbered int
+	numbered                uint64 // links that have been given a number
+	looked                  time.Time
 
 	topology string // as of changed
 	changed  time.Time

@@ -14,6 +14,7 @@ import (
 	"sluice/router/control/logging"
 	"sluice/router/control/management"
 	"sluice/router/forward"
+	"sluice/router/shrink"
 )
 
 const (
@@ -75,6 +76,8 @@ func (m *manager) lookLocked(now time.Time) {
 			delete(m.byNumber, k.id)
 		}
 	}
+	m.known = shrink.Map(m.known, &m.mostKnown)
+	m.byNumber = shrink.Map(m.byNumber, &m.mostNumbered)
 }
 
 // look brings what is known of a link up to date, under the lock of its

@@ -75,7 +75,7 @@ func (r *Router) sweep(ctx context.Context) {
 			r.manager.watch(now)
 			r.lookForStuck(now)
 			r.sweepEdges(now)
-			if n := buffers.InUse(); after.due(n, n+buffers.Pooled()) {
+			if n := r.occupied(); after.due(n, n+buffers.Pooled()) {
 				trim()
 			}
 		}

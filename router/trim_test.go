@@ -17,7 +17,7 @@ func TestTrimmer(t *testing.T) {
 		"after a burst":       {append([]int64{1000}, rest...), nil, 1},
 		"between two sweeps":  {rest, []int64{1000, 1000, 1000, 1000, 1000, 1000}, 1},
 		"collected by itself": {rest, []int64{1000, 1000}, 1},
-		"small":               {append([]int64{60}, rest...), nil, 0},
+		"small":               {append([]int64{15}, rest...), nil, 0},
 		"burst by burst":      {[]int64{1000, 1, 1, 1, 1000, 1, 1, 1, 1000, 1, 1, 1}, nil, 0},
 		"a little less":       {[]int64{1000, 600, 600, 600, 600, 600, 600, 600}, nil, 0},
 		"and a second":        {slices.Concat([]int64{1000}, rest, []int64{800, 800}, rest), nil, 2},

@@ -7,6 +7,7 @@ import (
 	"sluice/links"
 	"sluice/router/address"
 	"sluice/router/forward"
+	"sluice/router/shrink"
 )
 
 const shards = 64 // enough that attaching links on many cores seldom meet
@@ -33,7 +34,8 @@ type Table struct {
 type shard struct {
 	mu      sync.Mutex // below the lock of a connection, above nothing
 	entries map[address.Address]*entry
-	_       [40]byte // shards do not share cache lines
+	most    int      // see shrink.Map
+	_       [32]byte // shards do not share cache lines
 }
 
 type entry struct {
@@ -93,6 +95,7 @@ func (t *Table) release(name address.Address) {
 	if e := s.entries[name]; e != nil {
 		if e.users--; e.users == 0 {
 			delete(s.entries, name)
+			s.entries = shrink.Map(s.entries, &s.most)
 			t.Past.Add(&e.a.Stats)
 		}
 	}

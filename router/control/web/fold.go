@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"sluice/router/shrink"
 )
 
 // A Row is what one of many things measures: an address, or the connections of
@@ -26,9 +28,11 @@ type Row struct {
 type folder struct {
 	most   int // rows that are shown
 	memory map[string]*memo
-	totals []uint64 // of all rows, as of the last time
-	other  []uint64
-	at     time.Time
+	// largest is of memory, see shrink.Map.
+	largest int
+	totals  []uint64 // of all rows, as of the last time
+	other   []uint64
+	at      time.Time
 }
 
 // A memo is what was known of a row when it was last there.
@@ -175,6 +179,7 @@ func (f *folder) forget(now time.Time) {
 			delete(f.memory, key)
 		}
 	}
+	f.memory = shrink.Map(f.memory, &f.largest)
 }
 
 // keyOf is a name for labels.

@@ -16,6 +16,11 @@ const (
 	addressBytes    = 2048
 )
 
+// Objects is about what connections, links and addresses take on the Go heap.
+func Objects(connections, links, addresses int) int64 {
+	return int64(connections)*connectionBytes + int64(links)*linkBytes + int64(addresses)*addressBytes
+}
+
 // A MemoryPart is one of those that the resident memory of the process is made of.
 type MemoryPart struct {
 	Name  string // as the metric sluice_memory_bytes has it

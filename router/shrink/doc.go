@@ -1,0 +1,3 @@
+// Package shrink has maps give memory back when they have become small, which
+// those of Go never do by themselves.
+package shrink

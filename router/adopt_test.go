@@ -68,6 +68,52 @@ func TestReloadTakesOverWhatManagementHasMade(t *testing.T) {
 	}
 }
 
+// What management has made instead of what files said, elsewhere, gives way once they
+// say something else, or nothing any more.
+func TestReloadReplacesWhatManagementHasMadeInstead(t *testing.T) {
+	base := "listener {\nname: l\nhost: 127.0.0.1\nport: 0\n}\n"
+	two := "listener {\nname: two\nhost: HOST\nport: 0\n}\n"
+	r := start(t, base+strings.ReplaceAll(two, "HOST", "127.0.0.1"))
+	m := &manager{r: r}
+	remake := func() {
+		t.Helper()
+		for _, l := range m.Listeners() {
+			if l.Name == "two" {
+				if err := m.DeleteListener(l.Listener); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := m.CreateListener(load(t, strings.ReplaceAll(two, "HOST", "127.0.0.2")).Listeners[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(when string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, l := range m.Listeners() {
+			got = append(got, l.Name+" "+l.Host)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	reload := func(text string) {
+		t.Helper()
+		if _, _, err := r.Reload(load(t, text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remake()
+	reload(base + strings.ReplaceAll(two, "HOST", "127.0.0.1"))
+	expect("the same as before", "l 127.0.0.1", "two 127.0.0.2")
+	reload(base + strings.ReplaceAll(two, "HOST", "127.0.0.3"))
+	expect("something else", "l 127.0.0.1", "two 127.0.0.3")
+	remake()
+	reload(base)
+	expect("nothing", "l 127.0.0.1")
+}
+
 func addrTexts[T interface{ String() string }](list []T) (texts []string) {
 	for _, a := range list {
 		texts = append(texts, a.String())

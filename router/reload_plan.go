@@ -47,7 +47,9 @@ func (r *Router) plan(old, now *config.Config, changes []config.Change) (steps [
 
 // adopt looks for what files have now and management has made before. What is the
 // same is taken over as it is: a change of it is none any more. What differs is to
-// be made again, and so it is among those that have been there.
+// be made again, and so it is among those that have been there. Of what the files say
+// something else than before, that counts which runs, which management may have made
+// instead of what they said.
 func (r *Router) adopt(old, now *config.Config) *config.Config {
 	m := &manager{r: r}
 	base := *old
@@ -59,19 +61,37 @@ func (r *Router) adopt(old, now *config.Config) *config.Config {
 	for _, c := range m.Connectors() {
 		connectors = append(connectors, c.Connector)
 	}
-	base.SSLProfiles = adopted(base.SSLProfiles, now.SSLProfiles, m.SSLProfiles(), func(p *config.SSLProfile) string { return p.Name })
-	base.Listeners = adopted(base.Listeners, now.Listeners, listeners, (*config.Listener).Key)
-	base.Connectors = adopted(base.Connectors, now.Connectors, connectors, (*config.Connector).Key)
+	changes := config.Changes(old, now)
+	in := func(section string) func(key string) bool {
+		return func(key string) bool {
+			return slices.ContainsFunc(changes, func(c config.Change) bool { return c.Section == section && c.Name == key })
+		}
+	}
+	base.SSLProfiles = adopted(base.SSLProfiles, now.SSLProfiles, m.SSLProfiles(), func(p *config.SSLProfile) string { return p.Name }, in("sslProfile"))
+	base.Listeners = adopted(base.Listeners, now.Listeners, listeners, (*config.Listener).Key, in("listener"))
+	base.Connectors = adopted(base.Connectors, now.Connectors, connectors, (*config.Connector).Key, in("connector"))
 	return &base
 }
 
 // adopted adds to a list those that run and that it does not have, if they are in
-// the new list.
-func adopted[T any](list, now, running []T, key func(*T) string) []T {
+// the new list, and has those that run for what is changed.
+func adopted[T any](list, now, running []T, key func(*T) string, changed func(key string) bool) []T {
 	has := func(list []T, name string) bool {
 		return slices.ContainsFunc(list, func(e T) bool { return key(&e) == name })
 	}
 	list = slices.Clone(list)
+	left := slices.Clone(running) // of several with one key each stands for one
+	for i := range list {
+		name := key(&list[i])
+		j := slices.IndexFunc(left, func(e T) bool { return key(&e) == name })
+		if j < 0 {
+			continue
+		}
+		if changed(name) {
+			list[i] = left[j]
+		}
+		left = slices.Delete(left, j, j+1)
+	}
 	for i := range running {
 		if name := key(&running[i]); !has(list, name) && has(now, name) {
 			list = append(list, running[i])

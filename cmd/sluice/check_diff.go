@@ -58,7 +58,7 @@ type diffReport struct {
 }
 
 // runningConfig writes the configuration of the router down as a file in JSON, and
-// returns what management has made (+) and removed (-) of it.
+// returns what management has made (+), changed (~) and removed (-) of it.
 func runningConfig(ctx context.Context, a *agents) (text string, managed []string, err error) {
 	client, err := a.connect(ctx)
 	if err != nil {

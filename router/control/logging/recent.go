@@ -2,6 +2,7 @@ package logging
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -165,8 +166,24 @@ func (l *Logs) Set(s Setting) error {
 
 // Reload puts settings into force that a configuration has changed, and leaves the
 // other modules as they are. Every file is opened again by its name, so that what has
-// been renamed is let go of. If a file cannot be opened, nothing changes.
+// been renamed is let go of: it has all lines from before when Reload returns, or a
+// second later. If a file cannot be opened, nothing changes.
 func (l *Logs) Reload(changed []Setting) error {
+	old, err := l.reopen(changed)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+	defer cancel()
+	for _, sk := range old {
+		sk.flush(ctx)
+	}
+	return nil
+}
+
+// reopen is Reload; it returns the outputs that are closed once what waits for them is
+// written.
+func (l *Logs) reopen(changed []Setting) (closed []*sink, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	settings := l.settings
@@ -180,12 +197,13 @@ func (l *Logs) Reload(changed []Setting) error {
 	}
 	if err := l.applyLocked(settings[:]); err != nil {
 		l.sinks = old
-		return err
+		return nil, err
 	}
 	for name, sk := range old {
 		if l.sinks[name] != sk {
 			sk.close()
+			closed = append(closed, sk)
 		}
 	}
-	return nil
+	return closed, nil
 }

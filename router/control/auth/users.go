@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -51,7 +52,15 @@ type user struct {
 // maxUsersFile is the longest users file, in bytes: a million users.
 const maxUsersFile = 128 << 20
 
-// LoadUsers reads a users file.
+// maxWrongUsers is how many lines of a users file are reported.
+const maxWrongUsers = 20
+
+// A UsersError says what is wrong with each line of a users file.
+type UsersError struct{ Lines []error }
+
+func (e *UsersError) Error() string { return errors.Join(e.Lines...).Error() }
+
+// LoadUsers reads a users file. If lines of it are wrong the error is a UsersError.
 func LoadUsers(path string) (*Users, error) {
 	u := &Users{path: path, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 	rand.Read(u.key[:]) // never fails
@@ -105,20 +114,26 @@ func (u *Users) Reload() (changed bool, err error) {
 
 func parseUsers(path, text string) (map[string]*user, error) {
 	users := map[string]*user{}
+	var wrong []error
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSuffix(line, "\r")
 		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		bad := func(format string, args ...any) error {
-			return fmt.Errorf("%s:%d: %s", path, i+1, fmt.Sprintf(format, args...))
+		bad := func(format string, args ...any) {
+			wrong = append(wrong, fmt.Errorf("%s:%d: %s", path, i+1, fmt.Sprintf(format, args...)))
+		}
+		if len(wrong) == maxWrongUsers {
+			break
 		}
 		name, proof, ok := strings.Cut(line, ":")
 		if !ok || name == "" {
-			return nil, bad("expected name:bcrypt-hash, as htpasswd -B writes it, or name:{plain}password")
+			bad("expected name:bcrypt-hash, as htpasswd -B writes it, or name:{plain}password")
+			continue
 		}
 		if users[name] != nil {
-			return nil, bad("user %q is given twice", name)
+			bad("user %q is given twice", name)
+			continue
 		}
 		if secret, ok := strings.CutPrefix(proof, "{plain}"); ok {
 			users[name] = &user{secret: secret}
@@ -126,9 +141,13 @@ func parseUsers(path, text string) (map[string]*user, error) {
 		}
 		hash := []byte(strings.TrimSpace(proof))
 		if _, err := bcrypt.Cost(hash); err != nil {
-			return nil, bad("the password of user %q is no bcrypt hash; htpasswd -B makes one, and {plain} before it keeps it as it is", name)
+			bad("the password of user %q is no bcrypt hash; htpasswd -B makes one, and {plain} before it keeps it as it is", name)
+			continue
 		}
 		users[name] = &user{hash: hash}
+	}
+	if wrong != nil {
+		return nil, &UsersError{wrong}
 	}
 	return users, nil
 }

@@ -124,7 +124,11 @@ func (b *builder) addConnector(e *entity) {
 	}
 	b.checkHost(e)
 	b.checkPort(e)
+	if c.Port == "0" {
+		b.mistake(e.posOf("port"), "the port that the other side listens on", "", "port 0 is nowhere to connect to")
+	}
 	b.checkProfile(e)
+	b.checkConnectorSecurity(e, &c)
 	if c.SASLUsername != "" && c.SSLProfile == "" && !c.AllowInsecure && !loopback(c.Host) {
 		b.warn(e.posOf("saslUsername"), "THE PASSWORD CROSSES THE NETWORK IN CLEAR TEXT on the way to %s; set sslProfile, or allowInsecure: yes if this is intended", c.Address())
 	}

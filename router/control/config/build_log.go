@@ -11,20 +11,6 @@ import (
 
 func (b *builder) addLog(e *entity) {
 	l := Log{Pos: e.pos}
-	g := e.get("module")
-	if g == nil {
-		return // reported
-	}
-	var ok bool
-	if l.Module, ok = logging.ModuleNamed(g.text); !ok {
-		panic("BUG: the schema has a module that logging lacks: " + g.text)
-	}
-	for _, other := range b.config.Logs {
-		if other.Module == l.Module {
-			b.mistake(g.value.pos, "one log for each module", "", "log of module %s was already given on %s", g.text, refer(e.pos, other.Pos))
-			return
-		}
-	}
 	if g := e.get("enable"); g != nil {
 		mask, err := logging.ParseEnable(g.text)
 		var bad *logging.EnableError
@@ -57,6 +43,20 @@ func (b *builder) addLog(e *entity) {
 			b.mistake(e.posOf("outputFile"), "a file in a directory that there is, stderr or stdout", "", "outputFile: %s is no directory", dir)
 		} else if info, err := os.Stat(l.Output); err == nil && info.IsDir() {
 			b.mistake(e.posOf("outputFile"), "the name of a file", "", "outputFile: %s is a directory", l.Output)
+		}
+	}
+	g := e.get("module")
+	if g == nil {
+		return // reported
+	}
+	var ok bool
+	if l.Module, ok = logging.ModuleNamed(g.text); !ok {
+		panic("BUG: the schema has a module that logging lacks: " + g.text)
+	}
+	for _, other := range b.config.Logs {
+		if other.Module == l.Module {
+			b.mistake(g.value.pos, "one log for each module", "", "log of module %s was already given on %s", g.text, refer(e.pos, other.Pos))
+			return
 		}
 	}
 	b.config.Logs = append(b.config.Logs, l)

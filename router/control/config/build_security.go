@@ -28,7 +28,7 @@ func (b *builder) mechanisms(e *entity) []string {
 		return nil
 	}
 	var names []string
-	dropped := 0
+	dropped, unknown := 0, false
 	for _, word := range strings.FieldsFunc(g.text, func(c rune) bool { return c == ' ' || c == '\t' || c == ',' }) {
 		name := strings.ToUpper(word)
 		switch {
@@ -42,10 +42,10 @@ func (b *builder) mechanisms(e *entity) []string {
 			b.mistake(g.value.pos, "some of "+strings.Join(saslSupported, ", "),
 				schema.Nearest(word, append(append([]string{}, saslSupported...), saslKnown...)),
 				"unknown SASL mechanism %s", quoted(word))
-			return names
+			unknown = true
 		}
 	}
-	if len(names) == 0 && dropped > 0 {
+	if len(names) == 0 && dropped > 0 && !unknown {
 		b.mistake(g.value.pos, "some of "+strings.Join(saslSupported, ", "), "", "none of the SASL mechanisms is supported yet")
 	}
 	return names
@@ -169,7 +169,12 @@ func (b *builder) checkUsersFile(e *entity) {
 	if g == nil || g.text == "" || b.elsewhere {
 		return
 	}
-	if _, err := auth.LoadUsers(g.text); err != nil {
+	_, err := auth.LoadUsers(g.text)
+	if lines := new(auth.UsersError); errors.As(err, &lines) {
+		for _, err := range lines.Lines {
+			b.mistake(g.value.pos, usersExpected(g.text, err), "", "saslUsersFile: %s", err)
+		}
+	} else if err != nil {
 		b.mistake(g.value.pos, usersExpected(g.text, err), "", "saslUsersFile: %s", fileReason(err))
 	}
 }
@@ -217,6 +222,30 @@ func (b *builder) checkListenerSecurity(e *entity, l *Listener, isHost bool) {
 		}
 		b.warn(l.Pos, "LISTENER %s IS OPEN TO EVERYONE who can reach it: it is not on loopback and does not authenticate peers%s; set authenticatePeer: yes, or allowInsecure: yes if this is intended",
 			l.Address(), also)
+	}
+}
+
+// checkConnectorSecurity reports what nobody would let in, and warns of what has no
+// effect.
+func (b *builder) checkConnectorSecurity(e *entity, c *Connector) {
+	only := func(mechanism string) bool { return len(c.SASLMechanisms) == 1 && c.SASLMechanisms[0] == mechanism }
+	switch {
+	case only("EXTERNAL") && c.SSLProfile == "":
+		b.mistake(e.posOf("saslMechanisms"), "an sslProfile with a certificate, or other mechanisms, too", "",
+			"EXTERNAL is the only mechanism, and there is no sslProfile: it could not log in")
+	case contains(c.SASLMechanisms, "EXTERNAL") && c.SSLProfile == "":
+		b.warn(e.posOf("saslMechanisms"), "EXTERNAL without sslProfile: it is not tried, because there is no certificate")
+	}
+	switch {
+	case only("PLAIN") && c.SASLUsername == "":
+		b.mistake(e.posOf("saslMechanisms"), "saslUsername and saslPassword, or other mechanisms, too", "",
+			"PLAIN is the only mechanism, and there is no saslUsername: it could not log in")
+	case contains(c.SASLMechanisms, "PLAIN") && c.SASLUsername == "":
+		b.warn(e.posOf("saslMechanisms"), "PLAIN without saslUsername: it is not tried")
+	case c.SASLUsername == "" && e.text("saslPassword") != "":
+		b.warn(e.posOf("saslPassword"), "saslPassword without saslUsername has no effect")
+	case c.SASLUsername != "" && e.text("saslPassword") == "" && !b.elsewhere:
+		b.warn(e.posOf("saslUsername"), "saslUsername without saslPassword: the password is empty")
 	}
 }
 

@@ -115,6 +115,25 @@ func TestKindsOfMistakes(t *testing.T) {
 		{"profiles that are not there", "x.conf", "sslProfile {\nname: server-tls\n}\nconnector {\nhost: h\nport: 1\nsslProfile: server_tls\n}\n", []string{
 			`7:13: there is no sslProfile "server_tls"; expected one of server-tls; did you mean server-tls?`,
 		}},
+		{"connectors that cannot log in", "x.conf", "connector {\nhost: ::1\nport: 0\nsaslMechanisms: PLAIN\n}\nconnector {\nhost: ::1\nport: 1\nsaslMechanisms: EXTERNAL\n}\n" +
+			"connector {\nhost: ::1\nport: 2\nsaslPassword: pass:x\nsaslMechanisms: EXTERNAL FOO BAR PLAIN\n}\nconnector {\nhost: ::1\nport: 3\nsaslUsername: u\n}\n", []string{
+			`3:7: port 0 is nowhere to connect to; expected the port that the other side listens on`,
+			`4:17: PLAIN is the only mechanism, and there is no saslUsername: it could not log in; expected saslUsername and saslPassword, or other mechanisms, too`,
+			`9:17: EXTERNAL is the only mechanism, and there is no sslProfile: it could not log in; expected an sslProfile with a certificate, or other mechanisms, too`,
+			`15:17: unknown SASL mechanism "FOO"; expected some of ANONYMOUS, PLAIN, EXTERNAL`,
+			`15:17: unknown SASL mechanism "BAR"; expected some of ANONYMOUS, PLAIN, EXTERNAL`,
+		}},
+		{"all that is wrong with a log", "x.conf", "log {\nmodule: SERVR\nenable: inof+\noutputFile: /no/such/dir/x\n}\nlog {\nenable: debgu\n}\n", []string{
+			`2:9: "SERVR" is no valid module; did you mean SERVER?`,
+			`3:9: "inof+" is no log level; did you mean info?`,
+			`4:13: outputFile: cannot stat /no/such/dir: no such file or directory; expected a file in a directory that there is, stderr or stdout`,
+			`6:1: log lacks the required attribute module; expected module: ROUTER | ROUTER_CORE | ROUTER_HELLO | ROUTER_LS | ROUTER_MA | MESSAGE | SERVER | AGENT | AUTHSERVICE | CONTAINER | ERROR | POLICY | HTTP | CONN_MGR | PYTHON | PROTOCOL | DEFAULT`,
+			`7:9: "debgu" is no log level; did you mean debug?`,
+		}},
+		{"several words of a list", "x.conf", "sslProfile {\nname: s\nprotocols: TLSv8 TLSv9\nciphers: NOSUCH1:AES128-SHA:NOSUCH2\n}\n", []string{
+			`3:12: protocols: "TLSv8", "TLSv9" are no protocol; expected TLSv1.2, TLSv1.3 or both`,
+			`4:10: ciphers: "NOSUCH1", "NOSUCH2" are no cipher suite or group of suites; expected names that OpenSSL has for cipher suites or groups of them, such as HIGH:!aNULL or ECDHE-RSA-AES256-GCM-SHA384`,
+		}},
 		{"tabs in YAML", "x.yaml", "router:\n\tid: A\n", []string{`2:1: found character '	' that cannot start any token; expected blanks to indent with: YAML takes no tabs`}},
 		{"a colon in a value of YAML", "x.yaml", "router:\n  id: A\n  metadata: a: b\n", []string{`3:13: mapping value is not allowed in this context; expected quotes around a value that has a colon and a blank in it`}},
 		{"uneven lines of YAML", "x.yaml", "router:\n  id: A\n mode: interior\n", []string{`3:2: value is not allowed in this context; expected lines of one section to be indented alike`}},

@@ -80,15 +80,16 @@ func strong(name string) bool {
 // of suites, groups of them joined by "+", and exclusions with "!" or "-".
 func parseCiphers(text string) ([]uint16, error) {
 	var chosen []uint16
+	var unknown []string
 	excluded := map[uint16]bool{}
 	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(":, \t;", c) }) {
 		if strings.HasPrefix(word, "@") || strings.HasPrefix(word, "+") { // only about the order, which is Go's
 			continue
 		}
 		name := strings.TrimLeft(word, "!-")
-		suites, err := suitesOf(name)
-		if err != nil {
-			return nil, err
+		suites, known := suitesOf(name)
+		if !known {
+			unknown = append(unknown, name)
 		}
 		for _, s := range suites {
 			switch word[0] {
@@ -104,21 +105,25 @@ func parseCiphers(text string) ([]uint16, error) {
 			}
 		}
 	}
+	if unknown != nil {
+		return nil, fmt.Errorf("%s no cipher suite or group of suites", areNot(unknown))
+	}
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("%q leaves no cipher suite that Go implements", text)
 	}
 	return chosen, nil
 }
 
-// suitesOf returns the suites that one word of a cipher string names.
-func suitesOf(word string) ([]uint16, error) {
+// suitesOf returns the suites that one word of a cipher string names; false if it
+// is no such word.
+func suitesOf(word string) ([]uint16, bool) {
 	for _, n := range openSSLNames {
 		if n.name == word || tls.CipherSuiteName(n.suite) == word {
-			return []uint16{n.suite}, nil
+			return []uint16{n.suite}, true
 		}
 	}
 	if strings.HasPrefix(word, "TLS_AES_") || strings.HasPrefix(word, "TLS_CHACHA20_") {
-		return nil, nil // of TLS 1.3, whose suites are not for choosing
+		return nil, true // of TLS 1.3, whose suites are not for choosing
 	}
 	var member []func(string) bool
 	for _, g := range strings.Split(word, "+") {
@@ -132,10 +137,10 @@ func suitesOf(word string) ([]uint16, error) {
 	if member == nil {
 		for _, part := range foreignParts {
 			if strings.Contains(word, part) {
-				return nil, nil
+				return nil, true
 			}
 		}
-		return nil, fmt.Errorf("%q is no cipher suite or group of suites", word)
+		return nil, false
 	}
 	var suites []uint16
 	for _, n := range openSSLNames {
@@ -147,5 +152,5 @@ func suitesOf(word string) ([]uint16, error) {
 			suites = append(suites, n.suite)
 		}
 	}
-	return suites, nil
+	return suites, true
 }

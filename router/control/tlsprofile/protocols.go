@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -19,7 +20,7 @@ var oldProtocols = map[string]bool{"sslv2": true, "sslv3": true, "tlsv1": true, 
 // and note says so. Where nothing else is named TLSv1.2 takes its place: those who
 // wrote that meant the best there was, and peers of today have it.
 func parseProtocols(text string) (low, high uint16, note string, err error) {
-	var old []string
+	var old, unknown []string
 	add := func(version uint16) {
 		if low == 0 {
 			low = version
@@ -39,8 +40,11 @@ func parseProtocols(text string) (low, high uint16, note string, err error) {
 			add(tls.VersionTLS12)
 			add(tls.VersionTLS13)
 		default:
-			return 0, 0, "", fmt.Errorf("%q is no protocol; expected TLSv1.2, TLSv1.3 or both", word)
+			unknown = append(unknown, word)
 		}
+	}
+	if unknown != nil {
+		return 0, 0, "", fmt.Errorf("%s no protocol; expected TLSv1.2, TLSv1.3 or both", areNot(unknown))
 	}
 	switch {
 	case low == 0 && old == nil:
@@ -56,4 +60,17 @@ func parseProtocols(text string) (low, high uint16, note string, err error) {
 		note = fmt.Sprintf("%s: versions before TLSv1.2 are not offered, only %s; name TLSv1.2, TLSv1.3 or both", strings.Join(old, " "), offered)
 	}
 	return low, high, note, nil
+}
+
+// areNot begins a sentence about one word or several.
+func areNot(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = strconv.Quote(w)
+	}
+	verb := " is"
+	if len(words) > 1 {
+		verb = " are"
+	}
+	return strings.Join(quoted, ", ") + verb
 }

@@ -16,6 +16,8 @@ type Desk struct {
 	byName map[string]*kind
 	self   *kind // management: the agent itself
 
+	attributes int // names of attributes that there are in all types together
+
 	remarks  []string // on what is being made
 	versions versions
 }
@@ -30,7 +32,11 @@ func NewDesk(r Router) *Desk {
 	} {
 		made[k.name()] = k
 	}
+	names := map[string]bool{}
 	for _, e := range schema.Entities() {
+		for _, a := range e.Attributes {
+			names[a.Name] = true
+		}
 		k := made[e.Name]
 		if k == nil {
 			k = none(e)
@@ -38,6 +44,7 @@ func NewDesk(r Router) *Desk {
 		d.kinds = append(d.kinds, k)
 		d.byName[e.Name] = k
 	}
+	d.attributes = len(names)
 	d.self = made["management"]
 	return d
 }

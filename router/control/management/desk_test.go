@@ -141,6 +141,30 @@ func wireType(want, got string) bool {
 
 // A list of all types has the counts of its own rows, identities that say their
 // type, and no row without a value.
+// A row has each attribute once, and none that no type could have.
+func TestManyAttributeNames(t *testing.T) {
+	d := NewDesk(newFake(t))
+	many := make([]any, 80_000)
+	for i := range many {
+		many[i] = "x"
+	}
+	for i, name := range []any{"name", "identity", "name"} {
+		many[1000*i] = name
+	}
+	_, _, answer := ask(t, d, properties("operation=QUERY"), m("attributeNames", many))
+	if got := show(answer); !strings.HasPrefix(got, `{attributeNames:["name","x","identity"],`) {
+		t.Errorf("names that come twice: %.200s", got)
+	}
+	for i := range many {
+		many[i] = fmt.Sprint("x", i)
+	}
+	for _, ap := range []string{"operation=QUERY", "operation=QUERY, entityType=listener"} {
+		if status, text, _ := ask(t, d, properties(ap), m("attributeNames", many)); status != 400 || !strings.Contains(text, "attributes all types have") || len(text) > 200 {
+			t.Errorf("%s: %d %.300s", ap, status, text)
+		}
+	}
+}
+
 func TestQueryAll(t *testing.T) {
 	d := NewDesk(newFake(t))
 	_, _, body := ask(t, d, properties("operation=QUERY"), m("attributeNames", []any{"type", "identity", "linkCount", "addrCount", "name"}))

@@ -10,7 +10,7 @@ import (
 // query lists entities. Rows are made one by one and encoded at once; those
 // before offset are not made.
 func (d *Desk) query(q *request) (*reply, error) {
-	names, err := attributeNames(q)
+	names, err := d.attributeNames(q)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +66,10 @@ func (d *Desk) query(q *request) (*reply, error) {
 	return t.reply(), nil
 }
 
-// attributeNames reads what the body of a QUERY asks for; none is all.
-func attributeNames(q *request) ([]string, error) {
+// attributeNames reads what the body of a QUERY asks for; none is all. A name that
+// is given twice counts once, and there are no more than attributes of all types:
+// each is a column of every row.
+func (d *Desk) attributeNames(q *request) ([]string, error) {
 	body, err := q.bodyMap()
 	if err != nil {
 		return nil, err
@@ -80,11 +82,20 @@ func attributeNames(q *request) ([]string, error) {
 		if !ok {
 			return nil, badRequest("'attributeNames' must be a list")
 		}
-		names := make([]string, len(list))
-		for i, v := range list {
-			if names[i], ok = text(v); !ok {
+		var names []string
+		seen := make(map[string]bool)
+		for _, v := range list {
+			name, ok := text(v)
+			if !ok {
 				return nil, badRequest("'attributeNames' must be a list of strings")
 			}
+			if seen[name] {
+				continue
+			}
+			if len(names) == d.attributes {
+				return nil, badRequest("'attributeNames' has more than %d names, which is how many attributes all types have: an empty list asks for all", d.attributes)
+			}
+			seen[name], names = true, append(names, name)
 		}
 		return names, nil
 	}

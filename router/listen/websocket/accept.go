@@ -66,6 +66,12 @@ func Accept(w http.ResponseWriter, r *http.Request, o Options) (*Conn, error) {
 		http.Error(w, "AMQP 1.0 over WebSocket has the subprotocol amqp; "+strings.Join(offered, ", ")+" is not known here", http.StatusBadRequest)
 		return nil, errRefused
 	}
+	// RFC 6454 section 7.3: there is one at most. Of two, who reads the first and who
+	// reads the last would believe different pages.
+	if len(r.Header.Values("Origin")) > 1 {
+		http.Error(w, "the request has more than one Origin; a browser sends one", http.StatusBadRequest)
+		return nil, errRefused
+	}
 	if origin := r.Header.Get("Origin"); !welcome(r, origin, o.Origins) {
 		err := &OriginError{origin, r.Host}
 		http.Error(w, err.Error(), http.StatusForbidden)

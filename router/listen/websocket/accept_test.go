@@ -122,6 +122,8 @@ func TestBadRequests(t *testing.T) {
 		strings.Replace(upgrade, ": 13", ": 8", 1) + "Host: h\r\n\r\n":                   http.StatusBadRequest,
 		strings.Replace(upgrade, "dGhlIHNhbXBsZSBub25jZQ==", "x", 1) + "Host: h\r\n\r\n": http.StatusBadRequest,
 		strings.Replace(upgrade, "HTTP/1.1", "HTTP/1.0", 1) + "\r\n":                     http.StatusUpgradeRequired,
+		// Each of the two would be welcome.
+		upgrade + "Host: h\r\nOrigin: http://h\r\nOrigin: http://h\r\n\r\n": http.StatusBadRequest,
 	} {
 		if r, text := ask(t, addr, request); r.StatusCode != status || len(text) < 10 {
 			t.Errorf("%q: %s %q", request, r.Status, text)

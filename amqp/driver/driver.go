@@ -219,10 +219,13 @@ func (d *Driver) kick(w *worklist) {
 // run processes what is there, unless somebody else is at it: whoever holds the
 // lock looks at again after unlocking.
 func (d *Driver) run(w *worklist) {
-	for d.again.Load() && d.mu.TryLock() {
+	for !w.spent() && d.again.Load() && d.mu.TryLock() {
 		d.again.Store(false)
 		d.conn.Now = time.Now().UnixNano()
 		d.unlock(w)
+	}
+	if w.spent() && d.again.Load() {
+		w.owners = append(w.owners, d)
 	}
 }
 
@@ -236,7 +239,7 @@ func (d *Driver) leave() {
 }
 
 func (d *Driver) unlock(w *worklist) {
-	rest := d.pump()
+	rest := d.pump(w)
 	w.owners = d.conn.Touched(w.owners)
 	if rest != nil {
 		go d.writer(rest)
@@ -244,10 +247,10 @@ func (d *Driver) unlock(w *worklist) {
 	d.mu.Unlock()
 }
 
-// pump handles the inbox and writes until there is nothing to write or the
-// socket is full, in which case it returns what is left to be written. It is
-// called with mu held and releases it while it writes.
-func (d *Driver) pump() [][]byte {
+// pump handles the inbox and writes until there is nothing to write, or the
+// socket is full, in which case it returns what is left to be written, or it has
+// done enough. It is called with mu held and releases it while it writes.
+func (d *Driver) pump(w *worklist) [][]byte {
 	for {
 		d.conn.HandleInbox()
 		if d.writing {
@@ -257,6 +260,11 @@ func (d *Driver) pump() [][]byte {
 			d.out.Reset()
 			return nil
 		}
+		if w.spent() {
+			d.again.Store(true) // there may be more
+			return nil
+		}
+		w.rounds++
 		d.conn.Encode(&d.out)
 		n := d.out.Len()
 		if n == 0 {
@@ -296,11 +304,12 @@ func (d *Driver) endWrite(n int, err error) {
 func (d *Driver) writer(rest [][]byte) {
 	var w worklist
 	for rest != nil {
+		w.rounds = 0
 		err := d.wire.write(rest)
 		d.mu.Lock()
 		d.conn.Blocked.Store(false)
 		d.endWrite(d.out.Len(), err)
-		rest = d.pump()
+		rest = d.pump(&w)
 		w.owners = d.conn.Touched(w.owners)
 		ended := d.conn.Ended() && rest == nil
 		d.mu.Unlock()
@@ -312,11 +321,29 @@ func (d *Driver) writer(rest [][]byte) {
 	}
 }
 
-// A worklist holds the connections that a goroutine has yet to serve.
-type worklist struct{ owners []transport.Owner }
+// A worklist holds the connections that a goroutine has yet to serve. Others add
+// to what there is to write all the time, and a reader that went on for as long as
+// there is something would read nothing meanwhile: after some rounds the rest is
+// for a goroutine of its own.
+type worklist struct {
+	owners []transport.Owner
+	rounds int // of writing
+}
+
+// maxRounds is how many times a goroutine writes before it does what it is there
+// for.
+const maxRounds = 64
+
+func (w *worklist) spent() bool { return w.rounds >= maxRounds }
 
 func (w *worklist) drain() {
 	for len(w.owners) > 0 {
+		if w.spent() {
+			rest := worklist{owners: w.owners}
+			w.owners = nil
+			go rest.drain()
+			return
+		}
 		n := len(w.owners) - 1
 		o := w.owners[n]
 		w.owners[n] = nil

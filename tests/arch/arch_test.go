@@ -190,6 +190,7 @@ func TestPackageComments(t *testing.T) {
 // cmd and tests. Whoever starts one waits for it.
 var goroutines = map[string]string{
 	"amqp/driver/driver.go Run AfterFunc":                 "the timer of a connection: heartbeats, time-outs, deadlines; stopped by Run",
+	"amqp/driver/driver.go drain go":                      "serves connections in the place of a reader that has done enough of that; ends when nothing is left to be done",
 	"amqp/driver/driver.go unlock go":                     "the writer of a connection, while its socket does not take what is to be written; waited for by Run",
 	"links/credit.go kick go":                             "news for a connection from a place that may not take its lock; ends at once",
 	"router/connection.go serve AfterFunc":                "closes a connection when the router shuts down",

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"sluice/router/control/files"
 )
 
 // Secret is a text that must not appear in logs or management answers.
@@ -41,7 +43,7 @@ type PasswordForms struct {
 // ResolvePassword returns the password that an attribute means:
 //
 //	env:NAME      the value of an environment variable
-//	file:PATH     the first line of a file
+//	file:PATH     the first line of a regular file, of 64 KiB at most
 //	pass:TEXT     TEXT
 //	literal:TEXT  TEXT, with forms.Literal
 //	TEXT          TEXT
@@ -70,7 +72,7 @@ func ResolvePassword(text string, forms PasswordForms) (secret Secret, plain boo
 }
 
 func passwordFile(path string) (Secret, error) {
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, files.MaxPassword)
 	if err != nil {
 		return "", err
 	}

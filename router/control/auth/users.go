@@ -8,12 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"sluice/router/control/files"
 )
 
 // Users is the content of a users file: who may log in with PLAIN. It is safe
@@ -73,14 +74,7 @@ func LoadUsers(path string) (*Users, error) {
 // Reload reads the file again, and reports whether users have changed. If it
 // cannot be used they stay as they are.
 func (u *Users) Reload() (changed bool, err error) {
-	info, err := os.Stat(u.path)
-	if err != nil {
-		return false, err
-	}
-	if info.Size() > maxUsersFile {
-		return false, fmt.Errorf("%s: longer than %d bytes", u.path, maxUsersFile)
-	}
-	data, err := os.ReadFile(u.path)
+	data, err := files.Read(u.path, maxUsersFile)
 	if err != nil {
 		return false, err
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"sluice/router/control/files"
 	"sluice/router/control/logging"
 	"sluice/router/control/schema"
 )
@@ -43,6 +44,8 @@ func (b *builder) addLog(e *entity) {
 			b.mistake(e.posOf("outputFile"), "a file in a directory that there is, stderr or stdout", "", "outputFile: %s is no directory", dir)
 		} else if info, err := os.Stat(l.Output); err == nil && info.IsDir() {
 			b.mistake(e.posOf("outputFile"), "the name of a file", "", "outputFile: %s is a directory", l.Output)
+		} else if err := files.Appendable(l.Output); err != nil {
+			b.mistake(e.posOf("outputFile"), "the name of a file", "", "outputFile: %s", fileReason(err))
 		}
 	}
 	g := e.get("module")

@@ -110,10 +110,19 @@ func TestKindsOfMistakes(t *testing.T) {
 		}},
 		{"files that are not there", "x.conf", "sslProfile {\nname: s\ncaCertFile: no-such/ca.pem\n}\nlistener {\nhost: ::1\nsaslUsersFile: /no/such\n}\n", []string{
 			`3:13: caCertFile: cannot open no-such/ca.pem: no such file or directory; expected the path of a file that this user may read; it is looked for in ` + dir,
-			`7:16: saslUsersFile: cannot stat /no/such: no such file or directory; expected the path of a file that this user may read`,
+			`7:16: saslUsersFile: cannot open /no/such: no such file or directory; expected the path of a file that this user may read`,
 		}},
 		{"profiles that are not there", "x.conf", "sslProfile {\nname: server-tls\n}\nconnector {\nhost: h\nport: 1\nsslProfile: server_tls\n}\n", []string{
 			`7:13: there is no sslProfile "server_tls"; expected one of server-tls; did you mean server-tls?`,
+		}},
+		{"files that have no end", "x.conf", "sslProfile {\nname: s\ncaCertFile: /dev/zero\ncertFile: /dev/null\nprivateKeyFile: /dev/zero\npasswordFile: /dev/zero\n}\n" +
+			"listener {\nhost: ::1\nsaslUsersFile: /dev/zero\n}\nconnector {\nhost: ::1\nport: 1\nsaslUsername: u\nsaslPassword: file:/dev/zero\n}\n", []string{
+			`1:1: password: cannot read /dev/zero: it is a device, not a regular file; expected env:NAME of a variable that is set, file:PATH of a file with the password, or pass:TEXT`,
+			`3:13: caCertFile: cannot read /dev/zero: it is a device, not a regular file; expected certificates of authorities in PEM form`,
+			`4:11: certFile: cannot read /dev/null: it is a device, not a regular file; expected a certificate in PEM form, with those of its chain behind it, and its key in privateKeyFile`,
+			`5:17: privateKeyFile: cannot read /dev/zero: it is a device, not a regular file; expected the key of certFile in PEM form, and its password if it has one`,
+			`10:16: saslUsersFile: cannot read /dev/zero: it is a device, not a regular file; expected a line for each user, as htpasswd -nB NAME prints it`,
+			`16:15: saslPassword: cannot read /dev/zero: it is a device, not a regular file; expected env:NAME of a variable that is set, file:PATH of a file with the password, or pass:TEXT`,
 		}},
 		{"connectors that cannot log in", "x.conf", "connector {\nhost: ::1\nport: 0\nsaslMechanisms: PLAIN\n}\nconnector {\nhost: ::1\nport: 1\nsaslMechanisms: EXTERNAL\n}\n" +
 			"connector {\nhost: ::1\nport: 2\nsaslPassword: pass:x\nsaslMechanisms: EXTERNAL FOO BAR PLAIN\n}\nconnector {\nhost: ::1\nport: 3\nsaslUsername: u\n}\n", []string{

@@ -5,12 +5,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"sluice/router/control/files"
 )
 
 // timeLayout is RFC 3339 for machines, and for people the layout of Qpid
@@ -72,7 +73,7 @@ func (l *Logs) openSink(name string) (*sink, error) {
 	if name == "stdout" {
 		return l.newSink(l.opts.Stdout, nil, l.opts.Color), nil
 	}
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := files.Append(name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the log file: %w", err)
 	}
@@ -106,13 +107,18 @@ func (s *sink) startLocked() {
 	}
 }
 
-// close lets the file be closed when all lines have been written. Later lines
+// close lets the file be closed when all lines have been written, for which it has
+// a second if it makes its writer wait. Later lines
 // are sent to stderr rather than lost.
 func (s *sink) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = s.spare != nil
 	if s.closed && s.file != nil {
+		// A pipe that nobody empties would be kept, with all that waits, for ever.
+		if f, ok := s.file.(interface{ SetWriteDeadline(time.Time) error }); ok {
+			f.SetWriteDeadline(time.Now().Add(flushTime)) // of no effect where writes do not wait
+		}
 		s.startLocked()
 	}
 }

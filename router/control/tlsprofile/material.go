@@ -6,10 +6,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"sluice/router/control/auth"
+	"sluice/router/control/files"
 )
 
 // material is what the files of a profile say at one moment. It does not
@@ -94,7 +94,7 @@ func (l *loader) warn(attribute string, err error) {
 
 // read returns the content of a file, or nil.
 func (l *loader) read(attribute, path string) []byte {
-	data, err := os.ReadFile(path)
+	data, err := files.Read(path, files.MaxPEM)
 	if err != nil {
 		l.fail(attribute, err)
 		return nil

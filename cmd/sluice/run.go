@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sluice/router/control/config"
+	"sluice/router/control/files"
 	"sluice/router/control/logging"
 )
 
@@ -44,6 +47,9 @@ func runCommand() *cli.Command {
 }
 
 func run(c *cli.Context) error {
+	// The reader of the log may go away: its lines are lost then, and the router
+	// stays. The default of other commands, which is to end, is right for them.
+	signal.Ignore(syscall.SIGPIPE)
 	if c.NArg() > 0 {
 		return usagef("run takes no arguments, found %q; a configuration is given with -c FILE", c.Args().First())
 	}
@@ -51,8 +57,8 @@ func run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	files, overrides := c.StringSlice("config"), overridesOf(c)
-	cfg, problems := loadConfig(files, "", overrides)
+	names, overrides := c.StringSlice("config"), overridesOf(c)
+	cfg, problems := loadConfig(names, "", overrides)
 	if len(problems) > 0 {
 		for _, p := range problems {
 			fmt.Fprintln(c.App.ErrWriter, p)
@@ -96,7 +102,7 @@ func run(c *cli.Context) error {
 		case s := <-signals:
 			switch {
 			case s == syscall.SIGHUP:
-				current = reload(files, current, overrides, router, logs)
+				current = reload(names, current, overrides, router, logs)
 			case stopping:
 				log.Warn().Stringer("signal", s).Msg("second signal: ending at once")
 				return quietly(128 + int(s.(syscall.Signal)))
@@ -111,9 +117,16 @@ func run(c *cli.Context) error {
 
 // reload loads the configuration again, and returns what is in force then. With
 // a mistake in it everything stays as it is.
-func reload(files []string, old *config.Config, overrides config.Overrides, router process, logs *logging.Logs) *config.Config {
+func reload(names []string, old *config.Config, overrides config.Overrides, router process, logs *logging.Logs) *config.Config {
 	log := logs.Logger(logging.Router)
-	cfg, problems := loadConfig(files, old.Router.ID, overrides)
+	for _, name := range names {
+		// A pipe that a shell has made has been read already: nothing would come.
+		if err := files.Regular(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			log.Error().Err(err).Msg("configuration not reloaded: the old one stays in force")
+			return old
+		}
+	}
+	cfg, problems := loadConfig(names, old.Router.ID, overrides)
 	if len(problems) > 0 {
 		for _, p := range problems {
 			if p.Warning {

@@ -210,6 +210,9 @@ func (r *Router) serve(ctx context.Context, c *connection, limits *config.Limits
 	r.mu.Unlock()
 	r.total.Add(1)
 	c.log = r.logs.Logger(logging.Server).With().Str("conn", fmt.Sprintf("C%d", c.id)).Str("peer", c.peer).Logger()
+	if c.connector != nil {
+		c.log = c.log.Sample(r.logs.Unless(logging.Server, c.connector.Quiet))
+	}
 	r.meshOpen(c, &cfg, limits)
 	r.edgeOpen(c, &cfg, limits)
 	cfg.Properties = r.openProperties(c)
@@ -268,7 +271,10 @@ func (r *Router) logEnd(c *connection, cause *transport.CloseCause, err error) e
 		if cause.Err.Condition == amqp.CondUnauthorizedAccess {
 			kind = "authentication failed"
 		}
-		log := c.log.Sample(r.logs.Throttle(logging.Server, kind))
+		log := c.log
+		if c.connector == nil { // which have pauses, and times when they are quiet
+			log = c.log.Sample(r.logs.Throttle(logging.Server, kind))
+		}
 		switch {
 		case cause.Err.Condition == amqp.CondConnectionForced && !cause.Remote && err == nil:
 			// On our own account: a shutdown.

@@ -28,6 +28,18 @@ const (
 	steady      = 5 * time.Second // after which a connection has been worth making
 )
 
+// Failures in a row are logged in a bounded way: the first, the second, the fourth,
+// and so on up to every hundred and twenty-eighth, which at the last pause is every
+// eight minutes. From quietAfter on that holds also for the lines about each connection
+// that is opened and soon lost.
+const (
+	rarest     = 128
+	quietAfter = 8
+)
+
+// worthALine tells whether the failure with this number is logged.
+func worthALine(n int) bool { return n%rarest == 0 || n < rarest && n&(n-1) == 0 }
+
 // A Status says how a connector is doing.
 type Status struct {
 	State string // CONNECTING, SUCCESS, FAILED
@@ -50,11 +62,20 @@ type Connector struct {
 	Serve func(ctx context.Context, at Place, p Peer) (opened bool, err error)
 	Log   zerolog.Logger
 
+	// dial is that of net.Dialer; tests have another.
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
+
 	ended  atomic.Bool
+	quiet  atomic.Bool
 	mu     sync.Mutex // guards the fields below
 	status Status
 	places places
+	holds  *time.Timer // ends quiet when the connection has been worth making
 }
+
+// Quiet tells whether connections have been opened and lost so often that lines about
+// another are too many. It ends when one has held.
+func (c *Connector) Quiet() bool { return c.quiet.Load() }
 
 // End has the connector make no other connection when this one has ended, which
 // is no failure then. It does not end this one.
@@ -86,6 +107,14 @@ func (c *Connector) placesLocked() *places {
 // Opened tells that the peer's open has been received, with these properties.
 func (c *Connector) Opened(properties []byte) {
 	c.set("SUCCESS", "")
+	c.mu.Lock()
+	if c.quiet.Load() && c.holds == nil {
+		c.holds = time.AfterFunc(steady, func() {
+			c.quiet.Store(false)
+			c.Log.Info().Str("connector", c.Name).Msg("the connection holds")
+		})
+	}
+	c.mu.Unlock()
 	named, ok := Failover(properties)
 	if !ok {
 		return // what others have named stays
@@ -116,7 +145,7 @@ func (c *Connector) next() (again bool) {
 // Run connects, and connects again whenever the connection has ended, until
 // ctx is done.
 func (c *Connector) Run(ctx context.Context) error {
-	pause := firstPause
+	pause, failures := firstPause, 0
 	for ctx.Err() == nil && !c.ended.Load() {
 		c.set("CONNECTING", c.Status().Text)
 		began, at := time.Now(), c.present()
@@ -124,9 +153,11 @@ func (c *Connector) Run(ctx context.Context) error {
 		if ctx.Err() != nil || c.ended.Load() {
 			break
 		}
-		if opened && (time.Since(began) >= steady || !refused(err)) {
-			pause = firstPause
+		held := opened && time.Since(began) >= steady
+		if held {
+			pause, failures = firstPause, 0
 		}
+		failures++
 		if err == nil {
 			err = errors.New("the peer closed the connection")
 		}
@@ -138,36 +169,48 @@ func (c *Connector) Run(ctx context.Context) error {
 		}
 		c.set("FAILED", err.Error())
 		wait := pause - time.Duration(rand.Int64N(int64(pause)/2))
-		e := c.Log.Warn().Str("connector", c.Name).Str("address", at.Address).Err(err).
-			Str("retry", wait.Round(time.Millisecond).String())
+		e := c.Log.Debug()
+		if worthALine(failures) {
+			e = c.Log.Warn()
+		}
+		e.Str("connector", c.Name).Str("address", at.Address).Err(err).Str("retry", wait.Round(time.Millisecond).String())
 		again := c.next()
 		if next := c.present(); next != at {
 			e.Str("next", next.Address)
 		}
-		e.Msg("connection failed")
+		if failures == 1 {
+			e.Msg("connection failed")
+		} else {
+			e.Msgf("connection failed: still failing, %d attempts", failures)
+		}
+		c.quiet.Store(opened && failures >= quietAfter && !worthALine(failures+1))
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait):
 		}
-		// The pause is the same for all places of a round.
-		if again {
+		// The pause is the same for all places of a round, unless they do not keep the
+		// connection: each could name another.
+		if again || opened && !held {
 			pause = min(2*pause, lastPause)
 		}
 	}
 	return nil
 }
 
-// refused tells whether err says that the peer or this end does not want the
-// connection: it will not want the next one either. A peer that is shutting down
-// will.
-func refused(err error) bool {
-	var e *amqp.Error
-	return errors.As(err, &e) && e.Condition != amqp.CondConnectionForced
-}
-
 func (c *Connector) attempt(ctx context.Context, at Place) (opened bool, err error) {
-	d := net.Dialer{Timeout: dialTimeout}
-	conn, err := d.DialContext(ctx, c.Network, at.Address)
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.holds != nil {
+			c.holds.Stop()
+			c.holds = nil
+		}
+	}()
+	dial := c.dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	}
+	conn, err := dial(ctx, c.Network, at.Address)
 	if err != nil {
 		return false, err
 	}

@@ -2,11 +2,13 @@ package listen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rs/zerolog"
 
@@ -108,28 +110,13 @@ func TestPlacesAreBounded(t *testing.T) {
 
 // When the connection ends, the connector goes to where the peer has said, in
 // turn, and comes back to where it is configured to.
-func TestConnectorFollowsFailoverList(t *testing.T) {
-	door := func() (net.Listener, Place) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
-		go func() {
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				c.Close()
-			}
-		}()
-		return l, Place{Scheme: "amqp", Host: "127.0.0.1", Address: l.Addr().String()}
+func TestConnectorFollowsFailoverList(t *testing.T) { synctest.Test(t, followsFailoverList) }
+
+func followsFailoverList(t *testing.T) {
+	place := func(port string) Place {
+		return Place{Scheme: "amqp", Host: "127.0.0.1", Address: "127.0.0.1:" + port}
 	}
-	gone, dead := door()
-	gone.Close()
-	_, own := door()
-	_, other := door()
+	own, dead, other := place("1"), place("2"), place("3")
 	named := func(places ...Place) []byte {
 		list := []any{}
 		for _, p := range places {
@@ -140,6 +127,13 @@ func TestConnectorFollowsFailoverList(t *testing.T) {
 	}
 	at, answer := make(chan Place), make(chan []byte)
 	c := &Connector{Network: "tcp", Place: own, Log: zerolog.Nop()}
+	c.dial = func(_ context.Context, _, address string) (net.Conn, error) {
+		if address == dead.Address {
+			return nil, errors.New("refused")
+		}
+		conn, _ := net.Pipe()
+		return conn, nil
+	}
 	c.Serve = func(ctx context.Context, place Place, p Peer) (bool, error) {
 		p.Conn.Close()
 		at <- place

@@ -200,6 +200,7 @@ var goroutines = map[string]string{
 	"router/control/web/server.go Serve AfterFunc":        "closes the HTTP server when the router shuts down",
 	"router/edges/edge.go end go":                         "closes a connection from a place that may not take its lock; ends at once",
 	"router/http.go run Go":                               "takes connections for the HTTP server; waited for by run",
+	"router/listen/connector.go Opened AfterFunc":         "says that a connection holds, after many that have not; stopped when it ends",
 	"router/listen/listener.go Run AfterFunc":             "closes the socket when the listener stops",
 	"router/listen/listener.go Run Go":                    "one for each accepted connection: the reader of its driver",
 	"router/listen/listener.go negotiate AfterFunc":       "closes a connection that has not opened when the listener stops",

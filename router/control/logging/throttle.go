@@ -47,6 +47,23 @@ func (l *Logs) Throttle(m Module, kind string) *Throttle {
 	return t.(*Throttle)
 }
 
+// Unless returns a sampler with which messages of module m are not written as long as
+// quiet says so, unless the module writes debug messages. Quiet may be called from any
+// goroutine.
+func (l *Logs) Unless(m Module, quiet func() bool) zerolog.Sampler {
+	return unless{&l.gates[m], quiet}
+}
+
+type unless struct {
+	gate  *gate
+	quiet func() bool
+}
+
+// Sample implements zerolog.Sampler.
+func (u unless) Sample(level zerolog.Level) bool {
+	return u.gate.Sample(level) && (u.gate.Sample(zerolog.DebugLevel) || !u.quiet())
+}
+
 // Sample implements zerolog.Sampler.
 func (t *Throttle) Sample(level zerolog.Level) bool {
 	if !t.gate.Sample(level) {

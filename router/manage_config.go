@@ -52,6 +52,23 @@ func (m *manager) Listeners() (list []management.Listener) {
 	return list
 }
 
+// ListenerWhere returns the first listener that matches.
+func (m *manager) ListenerWhere(match func(*config.Listener) bool) (management.Listener, bool) {
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	for _, l := range m.r.listeners {
+		if match(&l.cfg) {
+			return management.Listener{Listener: l.cfg}, true
+		}
+	}
+	for _, h := range m.r.http {
+		if match(&h.cfg) {
+			return management.Listener{Listener: h.cfg}, true
+		}
+	}
+	return management.Listener{}, false
+}
+
 func (m *manager) CreateListener(cfg config.Listener) error {
 	r := m.r
 	cfg.Pos = config.Position{}
@@ -131,26 +148,43 @@ func (m *manager) Connectors() (list []management.Connector) {
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()
 	for _, c := range m.r.connectors {
-		s := c.Status()
-		v := management.Connector{Connector: c.cfg, Status: s.State}
-		for _, p := range s.Places {
-			v.FailoverURLs = append(v.FailoverURLs, p.String())
-		}
-		at := s.Places[0].Address
-		if s.Text != "" {
-			v.Message = fmt.Sprintf("Connection to %s failed: %s", at, s.Text)
-		}
-		switch s.State {
-		case "":
-			v.Status = "INITIALIZING"
-		case "SUCCESS":
-			v.Message = "Connection Opened: dir=out host=" + at
-		case "FAILED": // and tried again
-			v.Status = "CONNECTING"
-		}
-		list = append(list, v)
+		list = append(list, c.view())
 	}
 	return list
+}
+
+// ConnectorWhere returns the first connector that matches.
+func (m *manager) ConnectorWhere(match func(*config.Connector) bool) (management.Connector, bool) {
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	for _, c := range m.r.connectors {
+		if match(&c.cfg) {
+			return c.view(), true
+		}
+	}
+	return management.Connector{}, false
+}
+
+// view is the connector as management shows it.
+func (c *connector) view() management.Connector {
+	s := c.Status()
+	v := management.Connector{Connector: c.cfg, Status: s.State}
+	for _, p := range s.Places {
+		v.FailoverURLs = append(v.FailoverURLs, p.String())
+	}
+	at := s.Places[0].Address
+	if s.Text != "" {
+		v.Message = fmt.Sprintf("Connection to %s failed: %s", at, s.Text)
+	}
+	switch s.State {
+	case "":
+		v.Status = "INITIALIZING"
+	case "SUCCESS":
+		v.Message = "Connection Opened: dir=out host=" + at
+	case "FAILED": // and tried again
+		v.Status = "CONNECTING"
+	}
+	return v
 }
 
 func (m *manager) CreateConnector(cfg config.Connector) error {
@@ -206,6 +240,17 @@ func (m *manager) SSLProfiles() (list []config.SSLProfile) {
 		list = append(list, p.cfg)
 	}
 	return list
+}
+
+// SSLProfile returns the profile with a name.
+func (m *manager) SSLProfile(name string) (config.SSLProfile, bool) {
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	p := m.r.profiles[name]
+	if p == nil {
+		return config.SSLProfile{}, false
+	}
+	return p.cfg, true
 }
 
 func (m *manager) CreateSSLProfile(cfg config.SSLProfile) error {

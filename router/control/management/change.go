@@ -1,6 +1,7 @@
 package management
 
 import (
+	"maps"
 	"reflect"
 	"strings"
 
@@ -37,11 +38,18 @@ func (d *Desk) create(q *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := d.roomFor(k); err != nil {
+		return nil, err
+	}
 	d.remarks = nil
 	identity, err := k.create(name, a)
 	if err != nil {
 		return nil, err
 	}
+	if d.made[k] == nil {
+		d.made[k] = make(map[string]bool)
+	}
+	d.made[k][identity] = true
 	row, ok := k.row(identity, nil)
 	if !ok {
 		return nil, &Status{statusInternalError, "the entity has gone already"}
@@ -51,6 +59,24 @@ func (d *Desk) create(q *request) (*reply, error) {
 		r.warnings = strings.Join(d.remarks, "; ")
 	}
 	return r, err
+}
+
+// roomFor tells whether another entity may be made.
+func (d *Desk) roomFor(k *kind) error {
+	made := d.made[k]
+	if len(made) < maxMade {
+		return nil
+	}
+	// What a reload has removed does not count.
+	there := make(map[string]bool)
+	for _, id := range k.list() {
+		there[id] = true
+	}
+	maps.DeleteFunc(made, func(id string, _ bool) bool { return !there[id] })
+	if len(made) < maxMade {
+		return nil
+	}
+	return badRequest("management has made %d entities of type %s, and makes no more: delete some, or have them in a configuration file", len(made), k.name())
 }
 
 // update changes an entity. Attributes that cannot change may be given as they

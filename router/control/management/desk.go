@@ -18,13 +18,14 @@ type Desk struct {
 
 	attributes int // names of attributes that there are in all types together
 
-	remarks  []string // on what is being made
+	remarks  []string                  // on what is being made
+	made     map[*kind]map[string]bool // identities of what has been made, of which some may have gone
 	versions versions
 }
 
 // NewDesk returns a desk for a router.
 func NewDesk(r Router) *Desk {
-	d := &Desk{router: r, byName: make(map[string]*kind), versions: versions{seed: maphash.MakeSeed()}}
+	d := &Desk{router: r, byName: make(map[string]*kind), made: make(map[*kind]map[string]bool), versions: versions{seed: maphash.MakeSeed()}}
 	made := map[string]*kind{}
 	for _, k := range []*kind{
 		d.routerKind(), d.connectionKind(), d.linkKind(), d.addressKind(), d.nodeKind(), d.configAddressKind(),
@@ -299,6 +300,7 @@ func (d *Desk) entityOperation(q *request, k *kind, identity string, row []any) 
 		if err := k.remove(identity); err != nil {
 			return nil, err
 		}
+		delete(d.made[k], identity)
 		return value(statusNoContent, encoding.Map{})
 	}
 	return nil, d.cannot(q, k)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/router/control/config"
 	"sluice/router/control/schema"
 )
 
@@ -20,7 +21,11 @@ func (d *Desk) connectorKind() *kind {
 		return list, ids
 	}
 	find := func(identity string) (Connector, bool) {
-		list, ids := all()
+		c, ok := d.router.ConnectorWhere(func(c *config.Connector) bool { return identified("connector", c.Host, c.Port, c.Name, identity) })
+		if ok {
+			return c, true
+		}
+		list, ids := all() // it may have a number
 		if i := slices.Index(ids, identity); i >= 0 {
 			return list[i], true
 		}
@@ -33,6 +38,24 @@ func (d *Desk) connectorKind() *kind {
 			return nil, false
 		}
 		return fill(k, to, connectorValues(&c, identity)), true
+	}
+	k.rows = func() ([]string, func(string, []any) ([]any, bool)) {
+		list, ids := all()
+		at := places(ids)
+		return ids, func(identity string, to []any) ([]any, bool) {
+			i, ok := at[identity]
+			if !ok {
+				return nil, false
+			}
+			return fill(k, to, connectorValues(&list[i], identity)), true
+		}
+	}
+	k.named = func(name string) (string, bool) {
+		// The first with a name is the first with its identity, which has no number.
+		c, ok := d.router.ConnectorWhere(func(c *config.Connector) bool {
+			return c.Name == name && name != "" || c.Name == "" && identified("connector", c.Host, c.Port, "", name)
+		})
+		return identities{}.of("connector", c.Host, c.Port, c.Name), ok
 	}
 	k.create = func(name string, a attributes) (string, error) {
 		self := d.router.Self()
@@ -49,11 +72,11 @@ func (d *Desk) connectorKind() *kind {
 		}
 		c := loaded.Connectors[0]
 		id := identities{}.of("connector", c.Host, c.Port, c.Name)
-		for _, other := range d.router.Connectors() {
-			oid := identities{}.of("connector", other.Host, other.Port, other.Name)
-			if oid == id || name != "" && other.Name == name {
-				return "", duplicate("connector", nameOr(name, id), oid)
-			}
+		other, taken := d.router.ConnectorWhere(func(o *config.Connector) bool {
+			return identified("connector", o.Host, o.Port, o.Name, id) || name != "" && o.Name == name
+		})
+		if taken {
+			return "", duplicate("connector", nameOr(name, id), identities{}.of("connector", other.Host, other.Port, other.Name))
 		}
 		return id, d.router.CreateConnector(c)
 	}

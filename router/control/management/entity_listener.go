@@ -21,7 +21,11 @@ func (d *Desk) listenerKind() *kind {
 		return list, ids
 	}
 	find := func(identity string) (config.Listener, bool) {
-		list, ids := all()
+		l, ok := d.router.ListenerWhere(func(l *config.Listener) bool { return identified("listener", l.Host, l.Port, l.Name, identity) })
+		if ok {
+			return l.Listener, true
+		}
+		list, ids := all() // it may have a number
 		for i, id := range ids {
 			if id == identity {
 				return list[i], true
@@ -37,17 +41,35 @@ func (d *Desk) listenerKind() *kind {
 		}
 		return fill(k, to, listenerValues(&l, identity)), true
 	}
+	k.rows = func() ([]string, func(string, []any) ([]any, bool)) {
+		list, ids := all()
+		at := places(ids)
+		return ids, func(identity string, to []any) ([]any, bool) {
+			i, ok := at[identity]
+			if !ok {
+				return nil, false
+			}
+			return fill(k, to, listenerValues(&list[i], identity)), true
+		}
+	}
+	k.named = func(name string) (string, bool) {
+		// The first with a name is the first with its identity, which has no number.
+		l, ok := d.router.ListenerWhere(func(l *config.Listener) bool {
+			return l.Name == name && name != "" || l.Name == "" && identified("listener", l.Host, l.Port, "", name)
+		})
+		return identities{}.of("listener", l.Host, l.Port, l.Name), ok
+	}
 	k.create = func(name string, a attributes) (string, error) {
 		l, err := d.newListener(a)
 		if err != nil {
 			return "", err
 		}
 		id := identities{}.of("listener", l.Host, l.Port, l.Name)
-		for _, other := range d.router.Listeners() {
-			oid := identities{}.of("listener", other.Host, other.Port, other.Name)
-			if oid == id || name != "" && other.Name == name {
-				return "", duplicate("listener", nameOr(name, id), oid)
-			}
+		other, taken := d.router.ListenerWhere(func(o *config.Listener) bool {
+			return identified("listener", o.Host, o.Port, o.Name, id) || name != "" && o.Name == name
+		})
+		if taken {
+			return "", duplicate("listener", nameOr(name, id), identities{}.of("listener", other.Host, other.Port, other.Name))
 		}
 		return id, d.router.CreateListener(l)
 	}
@@ -101,18 +123,17 @@ func (d *Desk) withProfile(a attributes) ([]section, error) {
 	if name == "" {
 		return nil, nil
 	}
-	for _, p := range d.router.SSLProfiles() {
-		if p.Name == name {
-			s := attributes{}
-			for key, v := range profileSettings(&p) {
-				if v != "" {
-					s[key] = v
-				}
-			}
-			return []section{{"sslProfile", s}}, nil
+	p, ok := d.router.SSLProfile(name)
+	if !ok {
+		return nil, badRequest("there is no sslProfile named '%s'", brief(name))
+	}
+	s := attributes{}
+	for key, v := range profileSettings(&p) {
+		if v != "" {
+			s[key] = v
 		}
 	}
-	return nil, badRequest("there is no sslProfile named '%s'", brief(name))
+	return []section{{"sslProfile", s}}, nil
 }
 
 // identities makes the identities of listeners and connectors, those that would
@@ -129,6 +150,37 @@ func (n identities) of(kind, host, port, name string) string {
 		id = fmt.Sprintf("%s:%d", id, n[id])
 	}
 	return id
+}
+
+// identified tells, without making it, whether an identity is that of the first
+// listener or connector with these attributes. There may be thousands to look through.
+func identified(kind, host, port, name, identity string) bool {
+	before, behind, colon := "", "", ""
+	if strings.Contains(host, ":") { // as UnnamedAs writes it
+		before, behind = "[", "]"
+	}
+	if name != "" {
+		colon = ":"
+	}
+	for _, part := range [...]string{kind, "/", before, host, behind, ":", port, colon, name} {
+		rest, ok := strings.CutPrefix(identity, part)
+		if !ok {
+			return false
+		}
+		identity = rest
+	}
+	return identity == ""
+}
+
+// places are where identities are in a list.
+func places(ids []string) map[string]int {
+	at := make(map[string]int, len(ids))
+	for i, id := range ids {
+		if _, taken := at[id]; !taken {
+			at[id] = i
+		}
+	}
+	return at
 }
 
 // UnnamedAs is the name of a listener or connector that has been given none.

@@ -12,12 +12,10 @@ func (d *Desk) sslProfileKind() *kind {
 	k.columns = order(k.schema, served)
 	find := func(identity string) (config.SSLProfile, bool) {
 		name, ok := strings.CutPrefix(identity, "sslProfile/")
-		for _, p := range d.router.SSLProfiles() {
-			if ok && p.Name == name {
-				return p, true
-			}
+		if !ok {
+			return config.SSLProfile{}, false
 		}
-		return config.SSLProfile{}, false
+		return d.router.SSLProfile(name)
 	}
 	k.list = func() (list []string) {
 		for _, p := range d.router.SSLProfiles() {
@@ -37,6 +35,10 @@ func (d *Desk) sslProfileKind() *kind {
 			}
 		}
 		return fill(k, to, v), true
+	}
+	k.named = func(name string) (string, bool) {
+		_, ok := d.router.SSLProfile(name)
+		return "sslProfile/" + name, ok
 	}
 	k.create = func(name string, a attributes) (string, error) {
 		if name == "" {

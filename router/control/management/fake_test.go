@@ -30,6 +30,7 @@ type fake struct {
 	closed      []uint64
 	refuse      error // what CreateListener and DeleteSSLProfile answer
 	logs        *logging.Logs
+	lists       int // lists of all listeners, connectors or profiles that were made
 	looked      int // rows of links and addresses that were looked at
 }
 
@@ -129,10 +130,19 @@ func (f *fake) Address(key string) (Address, bool) {
 }
 func (f *fake) Nodes() []Node { return f.nodes }
 func (f *fake) Listeners() (list []Listener) {
+	f.lists++
 	for _, l := range f.listeners {
 		list = append(list, Listener{l})
 	}
 	return list
+}
+func (f *fake) ListenerWhere(match func(*config.Listener) bool) (Listener, bool) {
+	for i := range f.listeners {
+		if match(&f.listeners[i]) {
+			return Listener{f.listeners[i]}, true
+		}
+	}
+	return Listener{}, false
 }
 func (f *fake) CreateListener(l config.Listener) error {
 	if f.refuse == nil {
@@ -144,7 +154,16 @@ func (f *fake) DeleteListener(l config.Listener) error {
 	f.listeners = slices.DeleteFunc(f.listeners, func(o config.Listener) bool { return o.Name == l.Name && o.Address() == l.Address() })
 	return nil
 }
+func (f *fake) ConnectorWhere(match func(*config.Connector) bool) (Connector, bool) {
+	for i, c := range f.connectors {
+		if match(&f.connectors[i]) {
+			return Connector{Connector: c, Status: "CONNECTING", Message: "refused", FailoverURLs: []string{"amqp://127.0.0.1:22090"}}, true
+		}
+	}
+	return Connector{}, false
+}
 func (f *fake) Connectors() (list []Connector) {
+	f.lists++
 	for _, c := range f.connectors {
 		list = append(list, Connector{Connector: c, Status: "CONNECTING", Message: "refused", FailoverURLs: []string{"amqp://127.0.0.1:22090"}})
 	}
@@ -158,7 +177,15 @@ func (f *fake) DeleteConnector(c config.Connector) error {
 	f.connectors = slices.DeleteFunc(f.connectors, func(o config.Connector) bool { return o.Name == c.Name })
 	return nil
 }
-func (f *fake) SSLProfiles() []config.SSLProfile { return f.profiles }
+func (f *fake) SSLProfiles() []config.SSLProfile { f.lists++; return f.profiles }
+func (f *fake) SSLProfile(name string) (config.SSLProfile, bool) {
+	for _, p := range f.profiles {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return config.SSLProfile{}, false
+}
 func (f *fake) CreateSSLProfile(p config.SSLProfile) error {
 	f.profiles = append(f.profiles, p)
 	return nil

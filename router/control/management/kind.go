@@ -19,6 +19,9 @@ type kind struct {
 	// row fills in the values of an entity in the order of columns; false means
 	// that it has gone. The row is to's memory where that is large enough.
 	row func(identity string, to []any) ([]any, bool)
+	// rows is list and row of one moment, for who looks at many entities. Where it is
+	// nil they are that, and row takes as long for many entities as for few.
+	rows func() (identities []string, row func(identity string, to []any) ([]any, bool))
 	// named returns the identity that belongs to a name. Where it is nil, rows
 	// are searched.
 	named func(name string) (string, bool)
@@ -34,6 +37,14 @@ type kind struct {
 
 func (k *kind) name() string { return k.schema.Name }
 func (k *kind) full() string { return k.schema.FullName() }
+
+// all returns the identities of the entities, and what makes their rows.
+func (k *kind) all() (identities []string, row func(identity string, to []any) ([]any, bool)) {
+	if k.rows != nil {
+		return k.rows()
+	}
+	return k.list(), k.row
+}
 
 // column returns where an attribute is in a row, or -1.
 func (k *kind) column(name string) int { return slices.Index(k.columns, name) }
@@ -132,8 +143,9 @@ func (k *kind) find(name, identity string, byName bool) (string, []any, bool) {
 	}
 	at := k.column("name")
 	var row []any
-	for _, id := range k.list() {
-		r, ok := k.row(id, row)
+	ids, rowOf := k.all()
+	for _, id := range ids {
+		r, ok := rowOf(id, row)
 		if !ok {
 			continue
 		}

@@ -48,6 +48,10 @@ const (
 	maxVersions    = 64
 	maxVersionRows = 200_000
 
+	// maxMade is how many entities of one type there may be that management has made.
+	// Each costs a few KiB, and a listener a socket.
+	maxMade = 10_000
+
 	// maxLogLines is how many lines GET-LOG returns at most.
 	maxLogLines = 1000
 	// maxFailureLines is how many requests that fail are logged as errors in a

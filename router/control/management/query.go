@@ -50,8 +50,9 @@ func (d *Desk) query(q *request) (*reply, error) {
 		at[i] = k.column(name)
 	}
 	var row []any
-	for _, id := range page(k.list(), q.offset, q.count) {
-		r, ok := k.row(id, row)
+	ids, rowOf := k.all()
+	for _, id := range page(ids, q.offset, q.count) {
+		r, ok := rowOf(id, row)
 		if !ok {
 			continue
 		}
@@ -170,8 +171,9 @@ func (d *Desk) queryKinds(q *request, kinds []*kind, names []string) (*reply, er
 	}
 	counts := make(map[string]int)
 	lists := make([][]string, len(kinds))
+	rowsOf := make([]func(string, []any) ([]any, bool), len(kinds))
 	for i, k := range kinds {
-		lists[i] = k.list()
+		lists[i], rowsOf[i] = k.all()
 		counts[k.name()] = len(lists[i])
 	}
 	t := newListing(names)
@@ -183,7 +185,7 @@ func (d *Desk) queryKinds(q *request, kinds []*kind, names []string) (*reply, er
 			at[j] = k.column(name)
 		}
 		for _, id := range lists[i] {
-			r, ok := k.row(id, row)
+			r, ok := rowsOf[i](id, row)
 			if !ok {
 				continue
 			}

@@ -42,12 +42,17 @@ type Router interface {
 	Nodes() []Node
 
 	Listeners() []Listener
+	// ListenerWhere returns the first one that matches. Match must not call the router.
+	ListenerWhere(match func(*config.Listener) bool) (l Listener, ok bool)
 	CreateListener(config.Listener) error
 	DeleteListener(config.Listener) error
 	Connectors() []Connector
+	// ConnectorWhere is as ListenerWhere.
+	ConnectorWhere(match func(*config.Connector) bool) (c Connector, ok bool)
 	CreateConnector(config.Connector) error
 	DeleteConnector(config.Connector) error
 	SSLProfiles() []config.SSLProfile
+	SSLProfile(name string) (p config.SSLProfile, ok bool)
 	CreateSSLProfile(config.SSLProfile) error
 	DeleteSSLProfile(name string) error
 

@@ -78,8 +78,9 @@ func (d *Desk) querySince(q *request, k *kind, columns []string) (*reply, error)
 		at[i] = k.column(name)
 	}
 	var row []any
-	for _, id := range k.list() {
-		r, ok := k.row(id, row)
+	ids, rowOf := k.all()
+	for _, id := range ids {
+		r, ok := rowOf(id, row)
 		if !ok {
 			continue
 		}

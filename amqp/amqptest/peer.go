@@ -25,6 +25,7 @@ type Peer struct {
 	eof      bool
 	trace    []string // what was said, for failures
 	raw      bool     // headers are expected
+	most     uint32   // max-frame-size that was offered; 0 for none yet
 	sessions map[uint16]*session
 	channels map[uint16]uint16 // the other side's channels to ours
 }
@@ -108,6 +109,8 @@ func (h *half) room() int {
 func (p *Peer) append(b []byte, f Frame) []byte {
 	s := p.session(f.Channel)
 	switch x := f.Body.(type) {
+	case *frames.Open:
+		p.most = max(x.MaxFrameSize, frames.MinMaxFrameSize)
 	case *frames.Begin:
 		s.nextOutgoing, s.window = x.NextOutgoingID, x.IncomingWindow
 		s.floating = x.IncomingWindow == DefaultWindow
@@ -192,6 +195,9 @@ func (p *Peer) arrived(h frames.Header, body []byte, size int) {
 		p.T.Errorf("the other side sent a malformed frame: %s", f.Text)
 	}
 	code, _, _ := frames.PeekPerformative(body)
+	if p.most != 0 && uint32(size) > p.most && code != frames.PerformativeOpen {
+		p.T.Errorf("§2.7.1: a frame of %d bytes, and max-frame-size is %d: %.200s", size, p.most, f.Text)
+	}
 	switch code {
 	case frames.PerformativeBegin:
 		var b frames.Begin

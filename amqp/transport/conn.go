@@ -221,17 +221,6 @@ func (c *Conn) Heartbeat() {
 // appender is a performative that can encode itself.
 type appender interface{ Append([]byte) []byte }
 
-// send queues a control frame. Control frames leave in the order in which they
-// were queued, and before any transfer that is encoded later.
-func (c *Conn) send(channel uint16, f appender) {
-	at := len(c.control)
-	c.control = frames.AppendFrame(c.control, frames.TypeAMQP, channel, f)
-	c.FramesOut++
-	if c.cfg.Trace != nil {
-		c.cfg.Trace(true, channel, c.control[at+frames.HeaderSize:])
-	}
-}
-
 func (c *Conn) sendSASL(f appender) {
 	at := len(c.control)
 	c.control = frames.AppendFrame(c.control, frames.TypeSASL, 0, f)

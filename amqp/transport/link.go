@@ -158,12 +158,30 @@ func (s *Session) handleAttach(f *frames.Attach) error {
 		s.conn.links++
 		s.conn.names[linkName{f.Name, role}] = e
 	}
-	s.conn.send(s.localChannel, reply)
+	if !s.conn.put(s.localChannel, reply) {
+		return s.tooLong(e, refusal == nil)
+	}
 	if refusal != nil {
 		s.conn.send(s.localChannel, &frames.Detach{Handle: uint32(h), Closed: true, Error: refusal})
 		return nil
 	}
 	s.conn.handler.Attached(link)
+	return nil
+}
+
+// tooLong refuses a link whose answer does not fit into the peer's frames, which
+// it may have asked for in a larger one.
+func (s *Session) tooLong(e *Endpoint, made bool) error {
+	if made {
+		s.unlink(e, true)
+	}
+	reply := &frames.Attach{Name: e.name, Handle: uint32(e.localHandle), Role: e.role, HasInitialDeliveryCount: e.role == amqp.RoleSender}
+	if !s.conn.put(s.localChannel, reply) {
+		return sessionErrorf(amqp.CondFrameSizeTooSmall, "a link whose name has %d bytes cannot be answered in frames of %d bytes, the max-frame-size of the peer",
+			len(e.name), s.conn.maxFrameSize)
+	}
+	s.conn.send(s.localChannel, &frames.Detach{Handle: uint32(e.localHandle), Closed: true, Error: amqp.Errorf(amqp.CondFrameSizeTooSmall,
+		"the answer does not fit into a frame of %d bytes, the max-frame-size of the peer", s.conn.maxFrameSize)})
 	return nil
 }
 

@@ -29,7 +29,8 @@ type Detached interface{ Detached(*amqp.Error) }
 // Initiated; frames of the peer come after that, too.
 //
 // It fails, without harm to the session, when the session has ended, when a link
-// of this name and direction is there, and when no handle is left.
+// of this name and direction is there, when no handle is left, and with
+// amqp:frame-size-too-small when the peer does not take a frame that holds a.
 func (s *Session) Attach(l Link, a *frames.Attach) (*Endpoint, error) {
 	if s.Ended() {
 		return nil, LinkErrorf(amqp.CondIllegalState, "link %q cannot be attached: the session has ended", a.Name)
@@ -43,14 +44,18 @@ func (s *Session) Attach(l Link, a *frames.Attach) (*Endpoint, error) {
 		return nil, LinkErrorf(amqp.CondResourceLimitExceeded,
 			"no handle is left for link %q: handle-max is %d here and %d at the peer", a.Name, s.handleMax, s.remoteHandleMax)
 	}
+	a.Handle = uint32(h)
+	if !s.conn.put(s.localChannel, a) {
+		s.release(h)
+		return nil, LinkErrorf(amqp.CondFrameSizeTooSmall,
+			"link %.100q cannot be attached: its attach does not fit into a frame of %d bytes, the max-frame-size of the peer", a.Name, s.conn.maxFrameSize)
+	}
 	e := &Endpoint{session: s, link: l, name: a.Name, role: a.Role, localHandle: h, unanswered: true}
 	s.byHandle[h] = e
 	s.conn.links++
 	s.conn.names[k] = e
 	s.await(e, k)
 	l.Bind(e)
-	a.Handle = uint32(h)
-	s.conn.send(s.localChannel, a)
 	return e, nil
 }
 

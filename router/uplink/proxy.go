@@ -106,7 +106,7 @@ func (u *Uplink) Add(id Proxy) error {
 func (u *Uplink) attach(l transport.Link, a *frames.Attach) (*transport.Endpoint, error) {
 	ep, err := u.endpoint.Attach(l, a)
 	var le *transport.LinkError
-	if err == nil || !errors.As(err, &le) || le.Wire.Condition == amqp.CondNotAllowed {
+	if err == nil || !errors.As(err, &le) || le.Wire.Condition == amqp.CondNotAllowed || le.Wire.Condition == amqp.CondFrameSizeTooSmall {
 		return ep, err
 	}
 	s, err := u.Conn.Begin()

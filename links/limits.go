@@ -69,7 +69,7 @@ const maxEnvelope = 64 << 10
 // envelope is that for messages of a link: what passed one router must pass the
 // next, with all that those on the way have to say.
 func (l *Limits) envelope() int {
-	if l.TrustIn {
+	if l.TrustIn || l.Side != nil {
 		return 2 * maxEnvelope
 	}
 	return maxEnvelope

@@ -2,6 +2,7 @@ package router
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -119,4 +120,23 @@ func addrTexts[T interface{ String() string }](list []T) (texts []string) {
 		texts = append(texts, a.String())
 	}
 	return texts
+}
+
+// Of thousands of entities each is looked at a few times, not once for each other.
+func TestManyAreAdopted(t *testing.T) {
+	const n = 5000
+	var old, now, running []int
+	for i := range n {
+		old, now, running = append(old, i), append(now, n/2+i), append(running, n-1-i+n/4)
+	}
+	looked := 0
+	key := func(i *int) string { looked++; return strconv.Itoa(*i) }
+	got := adopted(old, now, running, key, func(string) bool { return true })
+	slices.Sort(got)
+	if want := n + n/4; len(got) != want || got[want-1] != want-1 {
+		t.Errorf("%d are adopted, up to %d", len(got), got[len(got)-1])
+	}
+	if looked > 10*n {
+		t.Errorf("%d looks at %d entities", looked, n)
+	}
 }

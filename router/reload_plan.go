@@ -16,19 +16,26 @@ type step struct {
 	undo func() error
 }
 
+// An entity is one of a configuration, by its key.
+type entity struct{ section, key string }
+
 // plan returns what leads from one configuration to another: what goes first,
 // with what depends on it before, then what comes, in the opposite order. What
 // has changed goes and comes.
 func (r *Router) plan(old, now *config.Config, changes []config.Change) (steps []step) {
 	m := &manager{r: r}
-	gone := func(section, name string) bool {
-		return slices.ContainsFunc(changes, func(c config.Change) bool { return c.Section == section && c.Name == name && !c.Added })
+	// There may be thousands of each.
+	were, are := make(map[entity]bool), make(map[entity]bool)
+	for _, c := range changes {
+		if !c.Added {
+			were[entity{c.Section, c.Name}] = true
+		}
+		if c.Added || c.Attributes != nil {
+			are[entity{c.Section, c.Name}] = true
+		}
 	}
-	come := func(section, name string) bool {
-		return slices.ContainsFunc(changes, func(c config.Change) bool {
-			return c.Section == section && c.Name == name && (c.Added || c.Attributes != nil)
-		})
-	}
+	gone := func(section, name string) bool { return were[entity{section, name}] }
+	come := func(section, name string) bool { return are[entity{section, name}] }
 	// Who uses a profile that changes is made again with it.
 	stale := func(profile string) bool { return profile != "" && gone("sslProfile", profile) }
 	connector := thing[config.Connector]{"connector", (*config.Connector).Key, func(c *config.Connector) string { return c.SSLProfile }, m.CreateConnector, m.DeleteConnector}
@@ -61,11 +68,12 @@ func (r *Router) adopt(old, now *config.Config) *config.Config {
 	for _, c := range m.Connectors() {
 		connectors = append(connectors, c.Connector)
 	}
-	changes := config.Changes(old, now)
+	changed := make(map[entity]bool)
+	for _, c := range config.Changes(old, now) {
+		changed[entity{c.Section, c.Name}] = true
+	}
 	in := func(section string) func(key string) bool {
-		return func(key string) bool {
-			return slices.ContainsFunc(changes, func(c config.Change) bool { return c.Section == section && c.Name == key })
-		}
+		return func(key string) bool { return changed[entity{section, key}] }
 	}
 	base.SSLProfiles = adopted(base.SSLProfiles, now.SSLProfiles, m.SSLProfiles(), func(p *config.SSLProfile) string { return p.Name }, in("sslProfile"))
 	base.Listeners = adopted(base.Listeners, now.Listeners, listeners, (*config.Listener).Key, in("listener"))
@@ -76,24 +84,29 @@ func (r *Router) adopt(old, now *config.Config) *config.Config {
 // adopted adds to a list those that run and that it does not have, if they are in
 // the new list, and has those that run for what is changed.
 func adopted[T any](list, now, running []T, key func(*T) string, changed func(key string) bool) []T {
-	has := func(list []T, name string) bool {
-		return slices.ContainsFunc(list, func(e T) bool { return key(&e) == name })
-	}
 	list = slices.Clone(list)
-	left := slices.Clone(running) // of several with one key each stands for one
+	left := make(map[string][]*T) // of several with one key each stands for one
+	for i := range running {
+		name := key(&running[i])
+		left[name] = append(left[name], &running[i])
+	}
+	has, wanted := make(map[string]bool), make(map[string]bool)
 	for i := range list {
 		name := key(&list[i])
-		j := slices.IndexFunc(left, func(e T) bool { return key(&e) == name })
-		if j < 0 {
-			continue
+		has[name] = true
+		if of := left[name]; len(of) > 0 {
+			if changed(name) {
+				list[i] = *of[0]
+			}
+			left[name] = of[1:]
 		}
-		if changed(name) {
-			list[i] = left[j]
-		}
-		left = slices.Delete(left, j, j+1)
+	}
+	for i := range now {
+		wanted[key(&now[i])] = true
 	}
 	for i := range running {
-		if name := key(&running[i]); !has(list, name) && has(now, name) {
+		if name := key(&running[i]); !has[name] && wanted[name] {
+			has[name] = true
 			list = append(list, running[i])
 		}
 	}

@@ -1,7 +1,9 @@
 package management
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"sluice/router/control/logging"
@@ -75,20 +77,25 @@ func (d *Desk) updateLog(identity string, a attributes) error {
 		s.Output, _ = v.(string)
 		switch {
 		case v == "":
-			return noLogFile("")
+			return noLogFile("", nil)
 		case s.Output == "syslog":
 			return notImplemented("outputFile syslog is not supported")
 		}
 	}
 	if err := d.router.Logs().Set(s); err != nil {
-		return noLogFile(s.Output)
+		return noLogFile(s.Output, err)
 	}
 	d.router.LogsChanged()
 	return nil
 }
 
-func noLogFile(name string) *Status {
-	return &Status{statusInternalError, fmt.Sprintf("CError: Configuration: Failed to open log file '%s'", brief(name))}
+// noLogFile says it in the words of the existing family, with the reason behind them.
+func noLogFile(name string, err error) *Status {
+	text := fmt.Sprintf("CError: Configuration: Failed to open log file '%s'", brief(name))
+	if path := new(os.PathError); errors.As(err, &path) {
+		text += ": " + path.Err.Error()
+	}
+	return &Status{statusInternalError, text}
 }
 
 func (d *Desk) logStatsKind() *kind {

@@ -79,7 +79,7 @@ func TestErrors(t *testing.T) {
 		{"operation=CREATE, type=...router.config.address", m("prefix", "z", "fallback", true, "waypoint", true), 400, "Fallback cannot be specified with waypoint or non-zero ingress and egress phases"},
 		{"operation=CREATE, type=...router.config.address", m("prefix", "z", "distribution", "best"), 400, "Invalid value for enum['multicast', 'closest', 'balanced', 'unavailable']: 'best'"},
 		{"operation=UPDATE, type=...log, identity=log/HTTP", m("enable", "foo"), 500, "CError: Configuration: 'foo' is not a valid log level. Should be one of {none, trace, debug, info, notice, warning, error, critical}."},
-		{"operation=UPDATE, type=...log, identity=log/HTTP", m("outputFile", "/no/such/folder/x"), 500, "CError: Configuration: Failed to open log file '/no/such/folder/x'"},
+		{"operation=UPDATE, type=...log, identity=log/HTTP", m("outputFile", "/no/such/folder/x"), 500, "CError: Configuration: Failed to open log file '/no/such/folder/x': no such file or directory"},
 		{"operation=UPDATE, type=...log, identity=log/DEFAULT", m("outputFile", ""), 500, "CError: Configuration: Failed to open log file ''"},
 		{"operation=UPDATE, type=...log, identity=log/HTTP", m("module", "AGENT"), 400, "Cannot update attribute 'module' in UPDATE"},
 		{"operation=UPDATE, type=...log, name=log/SERVR", m("enable", "info+"), 404, "No entity with name=log/SERVR; did you mean log/SERVER?"},

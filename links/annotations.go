@@ -63,6 +63,10 @@ type notes struct {
 	hops    int  // their number
 	phase   byte // of the overriding address, as in its key; 0 for the default
 	stream  bool // to be forwarded while it arrives
+
+	// front is where what decides about all this ends: with the first key of an
+	// entry of others, or with the section.
+	front int
 }
 
 // read looks at the entries of the section, which is at n.section in b.
@@ -146,9 +150,13 @@ func mayHaveRouterKeys(b []byte) bool {
 // readFront reads the entries that a router of this family has put first: behind
 // them there are none.
 func (n *notes) readFront(d *Delivery, b []byte, l *Limits) error {
+	n.front = n.section.to
 	for n.items > 0 {
 		value := after(b, n.user.from, n.user.to)
 		if value < 0 || !isRouterKey(b[n.user.from:value]) {
+			if value > 0 {
+				n.front = value
+			}
 			return nil
 		}
 		next := after(b, value, n.user.to)

@@ -8,14 +8,15 @@ import (
 
 // fronts remembers how messages of late have begun that came on a link between
 // routers of this family. Those of one sender to one address begin alike, byte
-// for byte, and mean the same then. It is guarded by the lock of the connection.
+// for byte, as far as the entries of routers go, and mean the same then. It is
+// guarded by the lock of the connection.
 type fronts struct {
 	list [4]front
 	next int // to be replaced
 }
 
-// front is what was understood of the beginning of a message, through its
-// message-annotations.
+// front is what was understood of the beginning of a message, through the entries of
+// routers in its message-annotations.
 type front struct {
 	bytes   []byte
 	to      []byte
@@ -33,7 +34,7 @@ func (f *fronts) apply(d *Delivery, b []byte) bool {
 		return false
 	}
 	for i := range f.list {
-		if p := &f.list[i]; p.bytes != nil && bytes.HasPrefix(b, p.bytes) {
+		if p := &f.list[i]; p.bytes != nil && bytes.HasPrefix(b, p.bytes) && len(b) >= p.notes.section.to {
 			d.notes, d.header, d.headLen = p.notes, p.header, p.headLen
 			d.to = append(d.to[:0], p.to...)
 			return true
@@ -44,7 +45,7 @@ func (f *fronts) apply(d *Delivery, b []byte) bool {
 
 // remember takes what was understood of d, which begins with b.
 func (f *fronts) remember(d *Delivery, b []byte) *fronts {
-	end := d.notes.section.to
+	end := d.notes.front
 	if end > maxFront || d.notes.mixed != nil {
 		return f
 	}

@@ -24,6 +24,7 @@ import (
 const (
 	firstPause  = 250 * time.Millisecond
 	lastPause   = 5 * time.Second
+	lostPause   = time.Second // the most when the peer had opened the connection that was lost
 	dialTimeout = 10 * time.Second
 	steady      = 5 * time.Second // after which a connection has been worth making
 )
@@ -190,11 +191,22 @@ func (c *Connector) Run(ctx context.Context) error {
 		}
 		// The pause is the same for all places of a round, unless they do not keep the
 		// connection: each could name another.
-		if again || opened && !held {
+		switch {
+		case held:
+		case opened && !refused(err): // it may be started anew
+			pause = min(2*pause, lostPause)
+		case again || opened:
 			pause = min(2*pause, lastPause)
 		}
 	}
 	return nil
+}
+
+// refused tells whether the peer has ended a connection because it does not want it,
+// and not because it ends itself.
+func refused(err error) bool {
+	var e *amqp.Error
+	return errors.As(err, &e) && e.Condition != amqp.CondConnectionForced
 }
 
 func (c *Connector) attempt(ctx context.Context, at Place) (opened bool, err error) {

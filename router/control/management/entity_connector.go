@@ -20,36 +20,9 @@ func (d *Desk) connectorKind() *kind {
 		}
 		return list, ids
 	}
-	find := func(identity string) (Connector, bool) {
-		c, ok := d.router.ConnectorWhere(func(c *config.Connector) bool { return identified("connector", c.Host, c.Port, c.Name, identity) })
-		if ok {
-			return c, true
-		}
-		list, ids := all() // it may have a number
-		if i := slices.Index(ids, identity); i >= 0 {
-			return list[i], true
-		}
-		return Connector{}, false
-	}
-	k.list = func() []string { _, ids := all(); return ids }
-	k.row = func(identity string, to []any) ([]any, bool) {
-		c, ok := find(identity)
-		if !ok {
-			return nil, false
-		}
-		return fill(k, to, connectorValues(&c, identity)), true
-	}
-	k.rows = func() ([]string, func(string, []any) ([]any, bool)) {
-		list, ids := all()
-		at := places(ids)
-		return ids, func(identity string, to []any) ([]any, bool) {
-			i, ok := at[identity]
-			if !ok {
-				return nil, false
-			}
-			return fill(k, to, connectorValues(&list[i], identity)), true
-		}
-	}
+	find := listed(k, all, func(identity string) (Connector, bool) {
+		return d.router.ConnectorWhere(func(c *config.Connector) bool { return identified("connector", c.Host, c.Port, c.Name, identity) })
+	}, connectorValues)
 	k.named = func(name string) (string, bool) {
 		// The first with a name is the first with its identity, which has no number.
 		c, ok := d.router.ConnectorWhere(func(c *config.Connector) bool {

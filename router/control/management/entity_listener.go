@@ -2,6 +2,7 @@ package management
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sluice/amqp/encoding"
@@ -20,38 +21,10 @@ func (d *Desk) listenerKind() *kind {
 		}
 		return list, ids
 	}
-	find := func(identity string) (config.Listener, bool) {
+	find := listed(k, all, func(identity string) (config.Listener, bool) {
 		l, ok := d.router.ListenerWhere(func(l *config.Listener) bool { return identified("listener", l.Host, l.Port, l.Name, identity) })
-		if ok {
-			return l.Listener, true
-		}
-		list, ids := all() // it may have a number
-		for i, id := range ids {
-			if id == identity {
-				return list[i], true
-			}
-		}
-		return config.Listener{}, false
-	}
-	k.list = func() []string { _, ids := all(); return ids }
-	k.row = func(identity string, to []any) ([]any, bool) {
-		l, ok := find(identity)
-		if !ok {
-			return nil, false
-		}
-		return fill(k, to, listenerValues(&l, identity)), true
-	}
-	k.rows = func() ([]string, func(string, []any) ([]any, bool)) {
-		list, ids := all()
-		at := places(ids)
-		return ids, func(identity string, to []any) ([]any, bool) {
-			i, ok := at[identity]
-			if !ok {
-				return nil, false
-			}
-			return fill(k, to, listenerValues(&list[i], identity)), true
-		}
-	}
+		return l.Listener, ok
+	}, listenerValues)
 	k.named = func(name string) (string, bool) {
 		// The first with a name is the first with its identity, which has no number.
 		l, ok := d.router.ListenerWhere(func(l *config.Listener) bool {
@@ -170,6 +143,43 @@ func identified(kind, host, port, name, identity string) bool {
 		identity = rest
 	}
 	return identity == ""
+}
+
+// listed has k list entities that have no numbers of their own: all returns them
+// with their identities, where one that comes twice has a number added, and where
+// looks for one whose identity has none. It returns what finds one by its identity.
+func listed[T any](k *kind, all func() ([]T, []string), where func(identity string) (T, bool), values func(*T, string) map[string]any) (find func(identity string) (T, bool)) {
+	find = func(identity string) (T, bool) {
+		if e, ok := where(identity); ok {
+			return e, true
+		}
+		list, ids := all()
+		if i := slices.Index(ids, identity); i >= 0 {
+			return list[i], true
+		}
+		var none T
+		return none, false
+	}
+	k.list = func() []string { _, ids := all(); return ids }
+	k.row = func(identity string, to []any) ([]any, bool) {
+		e, ok := find(identity)
+		if !ok {
+			return nil, false
+		}
+		return fill(k, to, values(&e, identity)), true
+	}
+	k.rows = func() ([]string, func(string, []any) ([]any, bool)) {
+		list, ids := all()
+		at := places(ids)
+		return ids, func(identity string, to []any) ([]any, bool) {
+			i, ok := at[identity]
+			if !ok {
+				return nil, false
+			}
+			return fill(k, to, values(&list[i], identity)), true
+		}
+	}
+	return find
 }
 
 // places are where identities are in a list.

@@ -45,24 +45,10 @@ func (d *Desk) query(q *request) (*reply, error) {
 		return d.querySince(q, k, columns)
 	}
 	t := newListing(columns)
-	at := make([]int, len(columns))
-	for i, name := range columns {
-		at[i] = k.column(name)
-	}
-	var row []any
 	ids, rowOf := k.all()
-	for _, id := range page(ids, q.offset, q.count) {
-		r, ok := rowOf(id, row)
-		if !ok {
-			continue
-		}
-		row = r
-		for _, i := range at {
-			t.cell(row[i])
-		}
-		if err := t.endRow(); err != nil {
-			return nil, err
-		}
+	err = t.entities(k, columns, page(ids, q.offset, q.count), rowOf, func(string, int) {})
+	if err != nil {
+		return nil, err
 	}
 	return t.reply(), nil
 }
@@ -287,6 +273,38 @@ func (t *listing) endRow() error {
 		return tooLarge()
 	}
 	return t.err
+}
+
+// entities writes the columns of entities of a kind, those that are still there,
+// and tells of each row where it begins.
+func (t *listing) entities(k *kind, columns, ids []string, rowOf func(string, []any) ([]any, bool), written func(id string, from int)) error {
+	at := make([]int, len(columns))
+	for i, name := range columns {
+		at[i] = k.column(name)
+	}
+	var row []any
+	for _, id := range ids {
+		r, ok := rowOf(id, row)
+		if !ok {
+			continue
+		}
+		row = r
+		from := len(t.b)
+		for _, i := range at {
+			t.cell(row[i])
+		}
+		if err := t.endRow(); err != nil {
+			return err
+		}
+		written(id, from)
+	}
+	return nil
+}
+
+// unwrite takes the last row back, which begins there.
+func (t *listing) unwrite(from int) {
+	t.b = t.b[:from]
+	t.rows--
 }
 
 // reply ends the listing, with more entries if there are any.

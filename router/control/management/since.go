@@ -73,31 +73,16 @@ func (d *Desk) querySince(q *request, k *kind, columns []string) (*reply, error)
 	old := d.versions.take(what, q.since)
 	now := &snapshot{what: what, rows: make(map[string]uint64)}
 	t := newListing(columns)
-	at := make([]int, len(columns))
-	for i, name := range columns {
-		at[i] = k.column(name)
-	}
-	var row []any
 	ids, rowOf := k.all()
-	for _, id := range ids {
-		r, ok := rowOf(id, row)
-		if !ok {
-			continue
-		}
-		row = r
-		before := len(t.b)
-		for _, i := range at {
-			t.cell(row[i])
-		}
-		if err := t.endRow(); err != nil {
-			return nil, err
-		}
-		digest := maphash.Bytes(d.versions.seed, t.b[before:])
+	err := t.entities(k, columns, ids, rowOf, func(id string, from int) {
+		digest := maphash.Bytes(d.versions.seed, t.b[from:])
 		now.rows[id] = digest
 		if was, had := old.row(id); had && was == digest {
-			t.b = t.b[:before]
-			t.rows--
+			t.unwrite(from)
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	var removed []string
 	if old != nil {

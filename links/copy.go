@@ -143,11 +143,7 @@ func (c *Copy) tell(state messaging.DeliveryState) {
 // conclude ends the copy with an outcome, settled.
 func (c *Copy) conclude(state messaging.DeliveryState) {
 	c.over = true
-	if c.told != 0 {
-		c.to.outcome(c, c.told)
-	} else {
-		c.to.outcome(c, state.Kind)
-	}
+	c.to.outcome(c, state.Kind)
 	c.resolve(c.to.Conn(), state)
 	if c.sent {
 		c.finish()
@@ -192,11 +188,7 @@ func (c *Copy) Lost() {
 		return
 	}
 	state := messaging.Modified(true, false, nil)
-	kind := state.Kind
-	if c.told != 0 {
-		kind = c.told
-	}
-	c.to.outcome(c, kind)
+	c.to.outcome(c, state.Kind)
 	c.resolve(c.to.Conn(), state)
 	if !c.sent {
 		c.stop()

@@ -43,7 +43,7 @@ func (d *Delivery) open(l *Limits, needsTo, more bool) (ready bool, refusal *amq
 	through := messaging.SectionMessageAnnotations
 	if needsTo && l.StripIn {
 		through = messaging.SectionProperties
-	} else if !needsTo && len(b) > 2 && b[0] == 0 && b[1] == 0x53 && b[2] > byte(through) && b[2] <= byte(messaging.SectionFooter) {
+	} else if s := sectionOf(b); !needsTo && s > through && s <= messaging.SectionFooter {
 		return true, nil
 	}
 	b, env, ready, refusal := d.scan(b, l, through, more)

@@ -291,8 +291,12 @@ func (s *Sender) tryDrain() {
 	s.ep.WantFlow()
 }
 
-// outcome counts an outcome of the receiver.
+// outcome counts an outcome of the receiver: the one that the sender has been told,
+// if there is one.
 func (s *Sender) outcome(c *Copy, kind messaging.StateKind) {
+	if c.told != 0 {
+		kind = c.told
+	}
 	c.dest.conclude(c, s.Conn())
 	s.Counters.ended(c.d.Arrived, s.Conn().Now)
 	switch kind {
